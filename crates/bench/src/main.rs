@@ -1,6 +1,8 @@
-//! `./x bench [check|checkpoints|engine|predict|pruning|verdict]`: benchmarks of raddle. They print
-//! ratios of figures from the same run, because machines are shared and noisy.
+//! `./x bench [apps|check|checkpoints|engine|predict|pruning|verdict]`: benchmarks of raddle. They print
+//! ratios of figures from the same run, because machines are shared and noisy. `apps` needs a network, and
+//! is run only if it is asked for.
 
+mod apps;
 mod chart;
 mod check;
 mod checkpoints;
@@ -15,8 +17,11 @@ type Benchmark = fn() -> Result<(), tools::BenchError>;
 
 fn main() {
     let what: Vec<String> = std::env::args().skip(1).collect();
+    if what.first().is_some_and(|given| given == "apps") {
+        return end(apps::run(&what[1..]));
+    }
     let wants = |name: &str| what.is_empty() || what.iter().any(|given| given == name);
-    let known = ["check", "checkpoints", "engine", "predict", "pruning", "verdict"];
+    let known = ["apps", "check", "checkpoints", "engine", "predict", "pruning", "verdict"];
     if let Some(unknown) = what.iter().find(|given| !known.contains(&given.as_str())) {
         eprintln!("bench: there is no benchmark called {unknown}; there are: {}", known.join(", "));
         std::process::exit(2);
@@ -30,11 +35,16 @@ fn main() {
         ("verdict", verdict::run),
     ];
     for (name, run) in all {
-        if wants(name)
-            && let Err(error) = run()
-        {
-            eprintln!("bench: {error}");
-            std::process::exit(1);
+        if wants(name) {
+            end(run());
         }
+    }
+}
+
+/// A benchmark that fails ends the program.
+fn end(result: Result<(), tools::BenchError>) {
+    if let Err(error) = result {
+        eprintln!("bench: {error}");
+        std::process::exit(1);
     }
 }

@@ -1,7 +1,7 @@
 //! The command line: one table, from which help, completions and manual pages are made.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -221,6 +221,9 @@ pub struct TargetArgs {
     /// Answer a connection of the program by a script: tcp:HOST:PORT=FILE or unix:PATH=FILE
     #[arg(long, value_name = "ADDRESS=FILE", action = clap::ArgAction::Append)]
     pub peer: Vec<String>,
+    /// Use the scripts of this directory, which --record-peers has written, as clients and peers
+    #[arg(long, value_name = "DIR")]
+    pub peers: Option<PathBuf>,
     /// Take a program for ended that waits for more clients when all scripts are done (the default with
     /// --client)
     #[arg(long)]
@@ -280,10 +283,21 @@ impl TargetArgs {
         let all = roles.into_iter().flat_map(|(role, options)| {
             (1..).zip(options).map(move |(number, option)| PartyScript::load(role, number, option))
         });
-        let parties = all.collect::<Result<Vec<_>, _>>().map_err(|error| CommandError(error.to_string()))?;
+        let mut parties = all.collect::<Result<Vec<_>, _>>().map_err(|error| CommandError(error.to_string()))?;
+        if let Some(directory) = &self.peers {
+            parties.extend(scripts_of(directory, self.client.len(), self.peer.len())?);
+        }
         scripts::validate(&parties).map_err(|error| CommandError(error.to_string()))?;
         Ok(parties)
     }
+}
+
+/// The scripts of a directory, where there are so many clients and peers already.
+///
+/// # Errors
+/// A script that cannot be read.
+pub fn scripts_of(directory: &Path, clients: usize, peers: usize) -> Result<Vec<PartyScript>, CommandError> {
+    scripts::load_directory(directory, clients, peers).map_err(|error| CommandError(error.to_string()))
 }
 
 /// How source files are compiled.
@@ -428,6 +442,10 @@ pub struct RunArgs {
     /// Save the execution
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
+    /// Write what comes over the program's connections to other processes as scripts into this directory,
+    /// for --peers
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["schedule", "client", "peer", "peers", "self_check"])]
+    pub record_peers: Option<PathBuf>,
     /// Choose threads at random, from this seed
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
@@ -480,6 +498,9 @@ pub struct ReplayArgs {
     /// Run this program instead of the recorded one
     #[arg(long, value_name = "PROG")]
     pub program: Option<PathBuf>,
+    /// Use the scripts of this directory instead of the recorded ones
+    #[arg(long, value_name = "DIR")]
+    pub peers: Option<PathBuf>,
     /// Let gdb run the program
     #[arg(long)]
     pub gdb: bool,

@@ -9,7 +9,7 @@ use raddle_engine::{FollowedRun, ParkedThread, Replay, ReplayOutcome, place_text
 use raddle_exec::interrupt;
 use raddle_model::finding::Place;
 
-use crate::args::ReplayArgs;
+use crate::args::{ReplayArgs, scripts_of};
 use crate::error::CommandResult;
 use crate::exit_codes;
 use crate::gdb::debug;
@@ -19,6 +19,9 @@ pub fn run(args: &ReplayArgs) -> CommandResult {
     let mut replay = Replay::load(&find_witness(&args.witness, Path::new(ROOT))?)?;
     if let Some(program) = &args.program {
         replay = replay.program(program);
+    }
+    if let Some(directory) = &args.peers {
+        replay = replay.parties(scripts_of(directory, 0, 0)?);
     }
     if args.show_output || args.gdb {
         replay = replay.show_output();

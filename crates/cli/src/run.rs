@@ -3,27 +3,44 @@
 //! The program's output goes where raddle's would; what raddle itself has to say goes to standard
 //! error.
 
+use std::path::Path;
 use std::time::Duration;
 
 use raddle_engine::{ControlledRun, Program, RunOptions, Runner, SELF_CHECK_ORDERS};
+use raddle_exec::scripts::PeerRecorder;
 use raddle_exec::{Output, interrupt};
 use raddle_model::Execution;
 use raddle_model::finding::Severity;
 use raddle_vocab::RunStatus;
 
 use crate::args::RunArgs;
-use crate::error::{CommandResult, say};
+use crate::error::{CommandError, CommandResult, say};
 use crate::exit_codes;
 
 /// Runs the command.
 pub fn run(args: &RunArgs) -> CommandResult {
     interrupt::install()?;
     let program = args.target.apply(Program::new(&args.program), &args.args)?;
-    let mut runner = Runner::new(program).options(options(args));
+    let recorder = args.record_peers.as_deref().map(PeerRecorder::new).transpose();
+    let recorder = recorder.map_err(|error| CommandError(error.to_string()))?;
+    let peer_log = recorder.as_ref().map(|recorder| recorder.log().to_path_buf());
+    let mut runner = Runner::new(program).options(RunOptions { peer_log, ..options(args) });
     if let Some(path) = &args.schedule {
         runner = runner.follow(path)?;
     }
-    let run = runner.run()?;
+    let run = runner.run();
+    if let (Some(recorder), Some(directory)) = (recorder, &args.record_peers) {
+        if run.is_err() && !interrupt::requested() {
+            recorder.abandon();
+        } else {
+            write_scripts(recorder, directory, args.quiet)?;
+        }
+        // Most servers end by Ctrl-C.
+        if interrupt::requested() {
+            return Ok(exit_codes::FINE);
+        }
+    }
+    let run = run?;
     if let Some(path) = &args.trace {
         run.save(path)?;
     }
@@ -49,6 +66,19 @@ pub fn run(args: &RunArgs) -> CommandResult {
     Ok(status(&run.execution, errors))
 }
 
+fn write_scripts(recorder: PeerRecorder, directory: &Path, quiet: bool) -> Result<(), CommandError> {
+    let recorded = recorder.finish().map_err(|error| CommandError(error.to_string()))?;
+    for warning in &recorded.warnings {
+        say(&format!("raddle: warning: {warning}"));
+    }
+    if !quiet {
+        let count = recorded.parties;
+        let connections = if count == 1 { "1 connection".into() } else { format!("{count} connections") };
+        say(&format!("raddle: {connections} recorded: raddle check --peers {}", directory.display()));
+    }
+    Ok(())
+}
+
 fn options(args: &RunArgs) -> RunOptions {
     RunOptions {
         granularity: args.granularity.into(),
@@ -59,6 +89,8 @@ fn options(args: &RunArgs) -> RunOptions {
         memory_limit: args.memory_limit,
         hang_timeout: Duration::from_secs_f64(args.hang_timeout),
         output: Output::Inherit,
+        each_access: args.trace.is_some() || args.self_check > 0,
+        peer_log: None,
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use raddle_exec::decode::Detail;
 use raddle_exec::recording::{Recording, compare, describe_step, plan_of};
+use raddle_exec::scripts::PartyScript;
 use raddle_exec::{NativeTarget, Options, Output, RunPlan, selfcheck};
 use raddle_model::finding::{Finding, Kind, Place, Severity, WitnessKind};
 use raddle_model::object::{LifeChange, MemoryAction};
@@ -105,6 +106,13 @@ impl Replay {
     #[must_use]
     pub fn program(mut self, program: impl Into<PathBuf>) -> Self {
         self.options.program = program.into();
+        self
+    }
+
+    /// Uses these scripts instead of the recorded ones.
+    #[must_use]
+    pub fn parties(mut self, parties: Vec<PartyScript>) -> Self {
+        self.options.parties = parties;
         self
     }
 

@@ -1,6 +1,6 @@
 //! One controlled execution.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use raddle_exec::recording::{self, Recording, Settings, compare, entries_of, plan_of};
@@ -41,6 +41,10 @@ pub struct RunOptions {
     pub hang_timeout: Duration,
     /// Where the program's output goes.
     pub output: Output,
+    /// Whether each access is told apart from its neighbours: for traces that are analysed further.
+    pub each_access: bool,
+    /// The file that takes what the program's connections to other processes carry.
+    pub peer_log: Option<PathBuf>,
 }
 
 impl Default for RunOptions {
@@ -54,6 +58,8 @@ impl Default for RunOptions {
             memory_limit: None,
             hang_timeout: Duration::from_secs(10),
             output: Output::Inherit,
+            each_access: false,
+            peer_log: None,
         }
     }
 }
@@ -122,6 +128,9 @@ impl Runner {
         options.output = self.options.output;
         // A schedule was made with the sockets of the runtime, and so are scripts.
         options.real_sockets = self.recording.is_none() && options.parties.is_empty();
+        options.join_accesses =
+            !self.options.each_access && self.recording.is_none() && self.options.granularity == Granularity::Sync;
+        options.peer_log.clone_from(&self.options.peer_log);
         options.pool = MAX_THREADS as u32;
         options.trace_bytes = TRACE_BYTES;
         Ok(options)

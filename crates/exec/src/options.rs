@@ -93,6 +93,8 @@ pub struct Options {
     pub share_files: bool,
     /// Whether sockets that are connected by address are the kernel's.
     pub real_sockets: bool,
+    /// The file that takes what the connections of the program carry. Without parties only.
+    pub peer_log: Option<PathBuf>,
     /// Whether input and output of streams may transfer fewer bytes than are there.
     pub partial_io: bool,
     /// The other sides of the program's connections.
@@ -103,6 +105,9 @@ pub struct Options {
     pub fold_spins: bool,
     /// Whether a run is stopped in which a thread goes round without an effect while others could run.
     pub bound_rounds: bool,
+    /// For runs that are not searched further: neighbouring accesses of one place are one record, and
+    /// executions have plain accesses only if these show something wrong.
+    pub join_accesses: bool,
     /// Return addresses of accesses that may race: each is a transition, as a relaxed atomic is.
     pub benign: Vec<u64>,
     /// Functions of the program that are known by their names; found when it is started.
@@ -177,11 +182,13 @@ impl Options {
             exit_events: 10_000,
             share_files: false,
             real_sockets: false,
+            peer_log: None,
             partial_io: false,
             parties: Vec::new(),
             until_idle: false,
             fold_spins: true,
             bound_rounds: false,
+            join_accesses: false,
             benign: Vec::new(),
             open_values: OpenValues::default(),
             functions: KnownFunctions::default(),
@@ -216,12 +223,14 @@ impl Options {
             flags: flag(self.granularity == Granularity::Access, config_flag::ACCESS_GRANULARITY)
                 | flag(self.share_files, config_flag::SHARE_FILES)
                 | flag(self.real_sockets, config_flag::REAL_SOCKETS)
+                | flag(self.peer_log.is_some(), config_flag::RECORD_PEERS)
                 | flag(self.partial_io, config_flag::PARTIAL_IO)
                 | flag(self.until_idle, config_flag::UNTIL_IDLE)
                 | flag(self.output != Output::Discard, config_flag::KEEP_OUTPUT)
                 | flag(self.fold_spins && !self.sees_calls_only(), config_flag::FOLD_SPINS)
                 | flag(self.sees_calls_only(), config_flag::CALLS_ONLY)
                 | flag(self.functions.has_sections, config_flag::SECTIONS)
+                | flag(self.join_accesses, config_flag::JOIN_ACCESSES)
                 | flag(self.bound_rounds, config_flag::BOUND_ROUNDS)
                 | flag(self.checkpoints == Checkpoints::Always, config_flag::KEEP_ALL_CHECKPOINTS),
             pool: self.pool.clamp(1, MAX_THREADS as u32),

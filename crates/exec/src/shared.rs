@@ -18,8 +18,10 @@ use raddle_wire::{
     CALL_NAME_BYTES, Config, Control, DETAIL_BYTES, DETAIL_OFFSET, Job, LOADED_BYTES, MAX_CALLS, Segment,
     UnmodelledCall,
 };
-use rustix::fs::{MemfdFlags, SealFlags};
+use rustix::fs::{FallocateFlags, MemfdFlags, SealFlags};
 
+/// Bytes of a page of memory.
+const PAGE: usize = 4096;
 /// Bytes of a word of the trace.
 pub const WORD: usize = 8;
 
@@ -66,7 +68,8 @@ impl SharedFile {
         shared.word64(offset_of!(Control, benign_count)).store(benign.len() as u64, Ordering::Relaxed);
         shared.write_open_values(options);
         shared.write_functions(options);
-        for (at, words) in crate::scripts::encode(&options.parties).map_err(io::Error::other)? {
+        let log = options.peer_log.as_deref();
+        for (at, words) in crate::scripts::encode(&options.parties, log).map_err(io::Error::other)? {
             shared.put_words(raddle_wire::script::OFFSET + at, &words);
         }
         Ok(shared)
@@ -167,21 +170,48 @@ impl SharedFile {
     pub fn take_words(&self, offset: usize, count: usize, into: &mut Vec<u64>) {
         // Pieces that stay in the cache of the processor between reading and zeroing.
         const PIECE: usize = 128;
+        // A long trace is given back to the system piece by piece, which zeroes it as well.
+        const LONG_PIECE: usize = 1 << 17;
         into.reserve(count);
-        for words in self.words(offset, count).chunks(PIECE) {
-            let known = into.len();
-            // As a whole, because traces are most of what is read; word by word takes several times as
-            // long.
-            // SAFETY: `into` has room, and the words are behind an `UnsafeCell`. The target has ended
-            // its batch. If it writes there all the same, it does so in another process: then the copy
-            // holds some values, which are checked as all others are.
-            unsafe {
-                let source = words.as_ptr().cast::<u64>().cast_mut();
-                std::ptr::copy_nonoverlapping(source, into.as_mut_ptr().add(known), words.len());
-                into.set_len(known + words.len());
-                source.write_bytes(0, words.len());
+        let mut taken = 0;
+        while count - taken >= LONG_PIECE && offset.is_multiple_of(PAGE) {
+            self.copy_piece(offset + taken * WORD, LONG_PIECE, into, |_| {});
+            if self.give_back(offset + taken * WORD, LONG_PIECE * WORD).is_err() {
+                self.words(offset + taken * WORD, LONG_PIECE).iter().for_each(|word| word.store(0, Ordering::Relaxed));
             }
+            taken += LONG_PIECE;
         }
+        while taken < count {
+            let piece = PIECE.min(count - taken);
+            self.copy_piece(offset + taken * WORD, piece, into, |source| {
+                // SAFETY: so many words of the mapping, as in `copy_piece`.
+                unsafe { source.write_bytes(0, piece) };
+            });
+            taken += piece;
+        }
+    }
+
+    /// Appends a copy of the words to `into`; `then` gets where they are.
+    fn copy_piece(&self, offset: usize, count: usize, into: &mut Vec<u64>, then: impl FnOnce(*mut u64)) {
+        let (words, known) = (self.words(offset, count), into.len());
+        into.reserve(count);
+        // As a whole, because traces are most of what is read; word by word takes several times as
+        // long.
+        // SAFETY: `into` has room, and the words are behind an `UnsafeCell`. The target has ended
+        // its batch. If it writes there all the same, it does so in another process: then the copy
+        // holds some values, which are checked as all others are.
+        unsafe {
+            let source = words.as_ptr().cast::<u64>().cast_mut();
+            std::ptr::copy_nonoverlapping(source, into.as_mut_ptr().add(known), count);
+            into.set_len(known + count);
+            then(source);
+        }
+    }
+
+    /// Gives memory of the file back to the system: it is zero when it is used again.
+    fn give_back(&self, offset: usize, bytes: usize) -> rustix::io::Result<()> {
+        let how = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        rustix::fs::fallocate(&self.file, how, offset as u64, bytes as u64)
     }
 
     /// Writes words into the file.

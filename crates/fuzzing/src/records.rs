@@ -1,6 +1,6 @@
 //! Records from the shared memory.
 
-use raddle_exec::decode::{Decoder, RunResult};
+use raddle_exec::decode::{Decoder, RunResult, plain_accesses};
 use raddle_model::{DefectFinder, Execution};
 use raddle_vocab::RunStatus;
 
@@ -18,6 +18,7 @@ pub fn records(data: &[u8]) {
     let mut execution = Execution::empty();
     if decoder.decode(&words, result, &mut execution).is_ok() {
         examine(&execution);
+        assert!(plain_accesses(&words).eq(execution.accesses.iter().copied()));
     }
     decoder.decode_beginning(&words, RunResult { status: RunStatus::Damaged, ..result }, &mut execution);
     examine(&execution);

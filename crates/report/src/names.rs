@@ -91,9 +91,15 @@ impl<'a> ExecutionNames<'a> {
                 places.push(event.pc);
             }
             if let Op::File(op) = &event.op {
-                channels.entry(object).or_insert_with(|| channel_name(op, execution));
+                let has_number = op.descriptor != io::NO_DESCRIPTOR;
+                let name: &mut (bool, String) =
+                    channels.entry(object).or_insert_with(|| (has_number, channel_name(op, execution)));
+                if has_number && !name.0 {
+                    *name = (true, channel_name(op, execution));
+                }
             }
         }
+        let channels = channels.into_iter().map(|(object, (_, name))| (object, name)).collect();
         ExecutionNames { symbols, threads, blocks, stacks: Vec::new(), used_at, channels }
     }
 
@@ -203,9 +209,11 @@ fn channel_name(op: &FileOp, execution: &Execution) -> String {
     let object = op.object();
     if let Some(endpoint) = Endpoint::of(object) {
         return match endpoint {
+            Endpoint::Socket(_) if op.descriptor == io::NO_DESCRIPTOR => "a connection".into(),
             Endpoint::Socket(_) => format!("a socket (descriptor {})", op.descriptor),
             Endpoint::Port { datagrams: false, number } => format!("TCP port {number}"),
             Endpoint::Port { datagrams: true, number } => format!("UDP port {number}"),
+            Endpoint::Name(_) if op.descriptor == io::NO_DESCRIPTOR => "a Unix socket".into(),
             Endpoint::Name(_) => format!("a Unix socket (descriptor {})", op.descriptor),
             Endpoint::Queue(descriptor) => format!("an epoll queue (descriptor {descriptor})"),
         };

@@ -76,6 +76,8 @@ pub const fn is_wait_for_lock(events: i16) -> bool {
 const FILES: u64 = 1 << 55;
 const EVENTS: u64 = 0x3ff;
 const DESCRIPTOR: u64 = 0x7fff;
+/// In the place of a descriptor: a scripted party has none.
+pub const NO_DESCRIPTOR: u16 = DESCRIPTOR as u16;
 
 /// All pending signals, which are one object.
 pub const SIGNALS: u64 = file(0);

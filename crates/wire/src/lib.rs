@@ -24,11 +24,12 @@
 pub mod hooks;
 pub mod record;
 pub mod script;
+pub mod tap;
 
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Changes whenever the meaning of a byte in the file changes.
-pub const PROTOCOL_VERSION: u32 = 19;
+pub const PROTOCOL_VERSION: u32 = 21;
 /// First word of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"raddle\0\x01");
 /// Environment variable that holds the descriptor of the file; without it the runtime stays
@@ -130,6 +131,10 @@ pub mod config_flag {
     pub const UNTIL_IDLE: u32 = 512;
     /// The program has no hooks: the runtime sees only its calls of the C library.
     pub const CALLS_ONLY: u32 = 1024;
+    /// What connections of the program carry is written to a file ([`crate::tap`]).
+    pub const RECORD_PEERS: u32 = 2048;
+    /// Neighbouring accesses of one place are one record.
+    pub const JOIN_ACCESSES: u32 = 4096;
 }
 
 /// The signal by which the host asks a program without hooks to let another thread run: the last one,

@@ -21,7 +21,9 @@ pub struct Measured {
     pub host: u64,
     /// The same for the sum of the processes that it started.
     pub others: u64,
-    /// Its standard output.
+    /// Peak of the largest process, among the command and those that it waited for, in bytes.
+    pub largest: u64,
+    /// Its standard output; bytes that are no text are replaced.
     pub output: String,
     /// Resident memory of the command while it ran: seconds since the start, bytes.
     pub growth: Vec<(f64, u64)>,
@@ -55,10 +57,12 @@ pub fn measure(command: &mut Command, patience: Duration) -> Result<Option<Measu
         std::thread::sleep(PAUSE);
     }
     measured.seconds = begun.elapsed().as_secs_f64();
-    measured.cpu = reap(id);
+    (measured.cpu, measured.largest) = reap(id);
     measured.others = peaks.iter().map(|(_, peak)| peak).sum();
     out.rewind()?;
-    out.read_to_string(&mut measured.output)?;
+    let mut bytes = Vec::new();
+    out.read_to_end(&mut bytes)?;
+    measured.output = String::from_utf8_lossy(&bytes).into_owned();
     Ok(Some(measured))
 }
 
@@ -96,12 +100,14 @@ fn has_ended(id: u32) -> bool {
     text.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with('Z'))
 }
 
-/// Reaps a child of this process, and its CPU time in seconds.
-fn reap(id: u32) -> f64 {
+/// Reaps a child of this process. Its CPU time in seconds, and the peak of its largest process in bytes.
+fn reap(id: u32) -> (f64, u64) {
     let mut status = 0;
     // SAFETY: plain old data for which all zeros is a value.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: nothing else waits for this child of the process; both pointers are valid.
     unsafe { libc::wait4(id as libc::pid_t, &raw mut status, 0, &raw mut usage) };
-    [usage.ru_utime, usage.ru_stime].iter().map(|time| time.tv_sec as f64 + time.tv_usec as f64 / 1e6).sum()
+    let times = [usage.ru_utime, usage.ru_stime];
+    let cpu = times.iter().map(|time| time.tv_sec as f64 + time.tv_usec as f64 / 1e6).sum();
+    (cpu, (usage.ru_maxrss as u64) << 10)
 }

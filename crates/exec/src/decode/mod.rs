@@ -117,6 +117,8 @@ pub struct Decoder {
     at: usize,
     /// Those of the events so far.
     traits: OpTraits,
+    /// Whether plain reads and writes are left out.
+    leaves_out: bool,
 }
 
 impl Decoder {
@@ -133,6 +135,23 @@ impl Decoder {
     /// If the words are not a trace; then `into` holds what was understood up to there.
     pub fn decode(&mut self, words: &[u64], result: RunResult, into: &mut Execution) -> Result<(), DecodeError> {
         self.run(words, result, into, Extent::Whole)
+    }
+
+    /// As [`Decoder::decode`], but without plain reads and writes: [`plain_accesses`] gives them one by
+    /// one. Of a long run they are nearly everything.
+    ///
+    /// # Errors
+    /// As those of [`Decoder::decode`].
+    pub fn decode_without_accesses(
+        &mut self,
+        words: &[u64],
+        result: RunResult,
+        into: &mut Execution,
+    ) -> Result<(), DecodeError> {
+        self.leaves_out = true;
+        let done = self.run(words, result, into, Extent::Whole);
+        self.leaves_out = false;
+        done
     }
 
     /// Stacks and parked accesses of the trace that was decoded last.
@@ -236,7 +255,9 @@ impl Decoder {
                 self.check_running(header)?;
                 let access = self.parse_access(header, &[addr, pc], into)?;
                 into.recorded += 1;
-                into.accesses.push(access);
+                if !self.leaves_out {
+                    into.accesses.push(access);
+                }
                 tail
             } else {
                 let length = record::words(header.kind, header.count).ok_or(DecodeErrorKind::Kind(header.kind))?;
@@ -362,10 +383,13 @@ impl Decoder {
             return self.incident(header, body, into);
         }
         let access = self.parse_access(header, body, into)?;
-        if matches!(access.kind, AccessKind::Alloc | AccessKind::Free) {
+        let is_block = matches!(access.kind, AccessKind::Alloc | AccessKind::Free);
+        if is_block {
             self.stack_owner = StackOwner::Block(into.accesses.len() as u32);
         }
-        into.accesses.push(access);
+        if is_block || !self.leaves_out {
+            into.accesses.push(access);
+        }
         Ok(())
     }
 
@@ -513,27 +537,7 @@ impl Decoder {
     #[inline]
     fn parse_access(&mut self, header: Header, body: &[u64], into: &Execution) -> Result<Access, DecodeErrorKind> {
         self.counted(header, header.count)?;
-        let (pc, extra) = record::unpack_pc(body[1]);
-        let (kind, size) = match header.kind {
-            record::READ => (AccessKind::Read, u64::from(extra)),
-            record::WRITE => (AccessKind::Write, u64::from(extra)),
-            record::READ_RANGE => (AccessKind::Read, body[2]),
-            record::WRITE_RANGE => (AccessKind::Write, body[2]),
-            record::ALLOC => (AccessKind::Alloc, body[2]),
-            _ => (AccessKind::Free, body[2]),
-        };
-        // No object reaches beyond the end of the address space; readers may add the two.
-        let size = size.min(u64::MAX - body[0]);
-        Ok(Access {
-            thread: header.tid,
-            kind,
-            volatile: header.flags & flag::VOLATILE != 0,
-            addr: body[0],
-            size,
-            pc,
-            after: into.events.len() as u32,
-            count: header.count,
-        })
+        Ok(access_of(header, body, into.events.len() as u32))
     }
 
     fn incident(&mut self, header: Header, body: &[u64], into: &mut Execution) -> Result<(), DecodeErrorKind> {
@@ -628,6 +632,57 @@ impl Header {
         let (kind, flags, tid, count) = record::parse_header(word);
         Header { kind, flags, tid, count }
     }
+}
+
+/// An access that follows so many events.
+#[inline]
+fn access_of(header: Header, body: &[u64], after: u32) -> Access {
+    let (pc, extra) = record::unpack_pc(body[1]);
+    let (kind, size) = match header.kind {
+        record::READ => (AccessKind::Read, u64::from(extra)),
+        record::WRITE => (AccessKind::Write, u64::from(extra)),
+        record::READ_RANGE => (AccessKind::Read, body[2]),
+        record::WRITE_RANGE => (AccessKind::Write, body[2]),
+        record::ALLOC => (AccessKind::Alloc, body[2]),
+        _ => (AccessKind::Free, body[2]),
+    };
+    // No object reaches beyond the end of the address space; readers may add the two.
+    let size = size.min(u64::MAX - body[0]);
+    Access {
+        thread: header.tid,
+        kind,
+        volatile: header.flags & flag::VOLATILE != 0,
+        addr: body[0],
+        size,
+        pc,
+        after,
+        count: header.count,
+    }
+}
+
+/// All accesses of a trace that was decoded without an error.
+pub fn plain_accesses(words: &[u64]) -> impl Iterator<Item = Access> {
+    let mut rest = words;
+    let mut events = 0;
+    std::iter::from_fn(move || {
+        loop {
+            let header = Header::parse(*rest.first()?);
+            let (body, tail) = rest.split_at_checked(record::words(header.kind, header.count)?)?;
+            rest = tail;
+            let is_pending = header.flags & flag::PENDING != 0;
+            match header.kind {
+                _ if is_pending => {}
+                kind if OpKind::from_byte(kind).is_some() => events += 1,
+                record::READ
+                | record::WRITE
+                | record::READ_RANGE
+                | record::WRITE_RANGE
+                | record::ALLOC
+                | record::FREE => return Some(access_of(header, &body[1..], events)),
+                _ => {}
+            }
+        }
+    })
 }
 
 /// The key of the state behind the events so far.

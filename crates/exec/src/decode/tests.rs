@@ -6,7 +6,7 @@ use raddle_vocab::party::{Party, PartyRole};
 use raddle_vocab::{Failure, MemOrder, OpKind, Outcome, RunStatus};
 use raddle_wire::record::{self, flag};
 
-use super::{DecodeErrorKind, Decoder, RunResult};
+use super::{DecodeErrorKind, Decoder, RunResult, plain_accesses};
 
 const REST: RunResult = RunResult { status: RunStatus::Rest, exit: Some(3), diverged_at: None, awaits: 0 };
 
@@ -83,6 +83,29 @@ fn family() -> Writer {
         .pending(OpKind::Lock, 1, 0)
         .pending(OpKind::ThreadEnd, 2, flag::ENDED)
         .pending(OpKind::AtomicLoad, 3, flag::AWAIT)
+}
+
+#[test]
+fn accesses_can_be_left_out_and_read_one_by_one() {
+    let writer = Writer::default()
+        .step(OpKind::Lock, 0, 0x10, 0)
+        .access(record::WRITE, 0, 0, 0x100, 4)
+        .long(record::ALLOC, 0, 0, 1, [0x200, 0x2000, 64])
+        .long(record::WRITE_RANGE, 0, 0, 2, [0x200, 0x2000, 64])
+        .step(OpKind::Unlock, 0, 0x10, 0)
+        .access(record::READ, 0, 0, 0x104, 8)
+        .long(record::FREE, 0, 0, 1, [0x200, 0x2000, 64])
+        .pending(OpKind::ThreadEnd, 0, flag::ENDED);
+    let (whole, mut decoder) = decode(&writer);
+    let mut lean = Execution::empty();
+    decoder.decode_without_accesses(&writer.0, REST, &mut lean).unwrap();
+    assert_eq!(plain_accesses(&writer.0).collect::<Vec<_>>(), whole.accesses);
+    assert_eq!((lean.recorded, lean.events.len()), (whole.recorded, whole.events.len()));
+    let kinds: Vec<AccessKind> = lean.accesses.iter().map(|access| access.kind).collect();
+    assert_eq!(kinds, [AccessKind::Alloc, AccessKind::Free]);
+    // The next trace is decoded as a whole again.
+    decoder.decode(&writer.0, REST, &mut lean).unwrap();
+    assert_eq!(lean.accesses, whole.accesses);
 }
 
 #[test]

@@ -3,13 +3,14 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use raddle_model::race::RaceDetector;
 use raddle_model::{Execution, TargetError};
 
 use super::NativeTarget;
 use super::fault::TargetFault;
 use super::plan::RunPlan;
 use super::recover;
-use crate::decode::{DecodeError, RunResult};
+use crate::decode::{DecodeError, RunResult, plain_accesses};
 
 /// A run that waits to be decoded.
 #[derive(Debug)]
@@ -79,7 +80,15 @@ impl NativeTarget {
     /// Decodes a trace of the oldest batch.
     fn decode_trace(&mut self, trace: &ReadyTrace, into: &mut Execution) -> Result<(), DecodeError> {
         let words = self.ready.front().map_or(&[][..], |batch| &batch.words[trace.words.clone()]);
-        self.decoder.decode(words, trace.result, into)?;
+        if self.options.join_accesses {
+            // Nobody goes on from here. If the accesses show nothing wrong, nobody needs them.
+            self.decoder.decode_without_accesses(words, trace.result, into)?;
+            if !RaceDetector::new().is_clean(into, plain_accesses(words)) {
+                self.decoder.decode(words, trace.result, into)?;
+            }
+        } else {
+            self.decoder.decode(words, trace.result, into)?;
+        }
         if trace.suspect {
             self.remarks.insert(recover::ACCIDENT.into());
         }

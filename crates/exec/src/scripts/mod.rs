@@ -1,6 +1,8 @@
 //! Scripts of the other sides of connections: who connects to whom, and what is sent and expected.
 
+mod directory;
 mod parse;
+mod tap;
 mod wire;
 
 use std::fmt;
@@ -11,7 +13,9 @@ use std::str::FromStr;
 use raddle_vocab::party::{MAX_PARTIES, Party, PartyRole};
 use serde::{Deserialize, Serialize};
 
+pub use directory::{PeerRecorder, RecordedPeers, load_directory, read_index};
 pub use parse::ScriptError;
+pub use tap::{Connection, Recorded, connections};
 pub(crate) use wire::encode;
 
 /// Why scripts cannot be used.
@@ -29,6 +33,9 @@ pub enum PartyError {
     /// It is no script.
     #[error("{path}:{1}", path = .0.display())]
     Script(PathBuf, ScriptError),
+    /// The directory for a recording is not fit for it.
+    #[error("{path}: {1}", path = .0.display())]
+    Directory(PathBuf, String),
     /// There is no room for them.
     #[error("the scripts have {0}, which is more than raddle can follow ({1})")]
     TooMuch(&'static str, usize),
@@ -172,10 +179,14 @@ impl PartyScript {
             PartyRole::Peer => "tcp:HOST:PORT=FILE or unix:PATH=FILE",
         };
         let (address, file) = option.split_once('=').ok_or_else(|| PartyError::Form(option.into(), form))?;
+        Self::read(role, number, address, Path::new(file))
+    }
+
+    /// Reads the script of a party at this address.
+    fn read(role: PartyRole, number: usize, address: &str, path: &Path) -> Result<Self, PartyError> {
         let address = PartyAddress::parse(address, role)?;
         let party = number_of(number).map(|number| Party { role, number });
         let party = party.ok_or(PartyError::TooMuch("too many parties", MAX_PARTIES))?;
-        let path = Path::new(file);
         let unreadable = |error: std::io::Error| PartyError::Unreadable(path.into(), error.to_string());
         let bytes = std::fs::read(path).map_err(unreadable)?;
         let read_beside = |name: &str| {
@@ -183,7 +194,7 @@ impl PartyScript {
             std::fs::read(&beside).map_err(|error| format!("{}: {error}", beside.display()))
         };
         let lines = parse::script(&bytes, &read_beside).map_err(|error| PartyError::Script(path.into(), error))?;
-        Ok(PartyScript { party, address, file: file.into(), lines })
+        Ok(PartyScript { party, address, file: path.to_string_lossy().into_owned(), lines })
     }
 }
 
@@ -204,7 +215,7 @@ pub fn parse(text: &[u8]) -> Result<Vec<ScriptLine>, ScriptError> {
 /// # Errors
 /// What there is too much of.
 pub fn validate(scripts: &[PartyScript]) -> Result<(), PartyError> {
-    encode(scripts).map(|_| ())
+    encode(scripts, None).map(|_| ())
 }
 
 /// A party as recordings keep it.

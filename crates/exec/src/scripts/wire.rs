@@ -2,6 +2,7 @@
 
 use std::mem::offset_of;
 use std::net::IpAddr;
+use std::path::Path;
 
 use raddle_vocab::party::MAX_PARTIES;
 use raddle_wire::script::{ADDRESS_BYTES, DATA_BYTES, HOST_BYTES, MAX_STEPS, ScriptParty, ScriptStep, Scripts, action};
@@ -16,11 +17,11 @@ const FAMILY_INET6: u16 = 10;
 /// Words of the shared file and where they go, relative to the start of the scripts.
 pub(crate) type Pieces = Vec<(usize, Vec<u64>)>;
 
-/// The scripts as words.
+/// The scripts as words, or the path of the file that takes what connections carry.
 ///
 /// # Errors
 /// What there is too much of.
-pub(crate) fn encode(scripts: &[PartyScript]) -> Result<Pieces, PartyError> {
+pub(crate) fn encode(scripts: &[PartyScript], log: Option<&Path>) -> Result<Pieces, PartyError> {
     if scripts.len() > MAX_PARTIES {
         return Err(PartyError::TooMuch("too many parties", MAX_PARTIES));
     }
@@ -51,6 +52,10 @@ pub(crate) fn encode(scripts: &[PartyScript]) -> Result<Pieces, PartyError> {
         if data.len() > DATA_BYTES {
             return Err(PartyError::TooMuch("too many bytes", DATA_BYTES));
         }
+    }
+    if let Some(log) = log.filter(|_| data.is_empty()) {
+        data.extend_from_slice(log.as_os_str().as_encoded_bytes());
+        data.push(0);
     }
     let counts = scripts.len() as u64 | (step_count as u64) << 32;
     Ok(vec![

@@ -35,6 +35,8 @@ mod sink;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Borrow;
+
 use raddle_vocab::{Misuse, Outcome};
 use rustc_hash::FxHashSet;
 
@@ -113,25 +115,36 @@ impl RaceDetector {
 
     /// Every pair of places that races in the execution, once per cell.
     pub fn races(&mut self, execution: &Execution) -> &[Race] {
+        self.scan(execution, execution.accesses.iter());
+        &self.races
+    }
+
+    /// Whether the execution, with these accesses in the place of its own, has neither races nor errors
+    /// in the use of memory. Among its own are at least those that begin and end the life of blocks.
+    pub fn is_clean(&mut self, execution: &Execution, accesses: impl Iterator<Item = Access>) -> bool {
+        self.scan(execution, accesses);
+        self.races.is_empty() && self.errors.is_empty()
+    }
+
+    fn scan<A: Borrow<Access>>(&mut self, execution: &Execution, accesses: impl Iterator<Item = A>) {
         let threads = execution.threads.len();
         self.reset(execution);
-        let (mut next, mut incident) = (0, 0);
+        let mut incident = 0;
+        let mut accesses = accesses.zip(0..).peekable();
         for (number, event) in execution.events.iter().enumerate() {
-            while let Some(access) = execution.accesses.get(next).filter(|access| access.after as usize <= number) {
-                self.bad_frees_before(Some(access), execution, &mut incident);
-                self.access(access, next as u32, threads);
-                next += 1;
+            while let Some((access, next)) = accesses.next_if(|(access, _)| access.borrow().after as usize <= number) {
+                self.bad_frees_before(Some(access.borrow()), execution, &mut incident);
+                self.access(access.borrow(), next, threads);
             }
             if usize::from(event.thread) < threads {
                 self.event(event, number as u32, threads);
             }
         }
-        for (number, access) in execution.accesses.iter().enumerate().skip(next) {
-            self.bad_frees_before(Some(access), execution, &mut incident);
-            self.access(access, number as u32, threads);
+        for (access, number) in accesses {
+            self.bad_frees_before(Some(access.borrow()), execution, &mut incident);
+            self.access(access.borrow(), number, threads);
         }
         self.bad_frees_before(None, execution, &mut incident);
-        &self.races
     }
 
     fn reset(&mut self, execution: &Execution) {

@@ -131,8 +131,10 @@ pub(super) fn excerpt(
     for (file, source) in &loaded {
         let here = || pointers.iter().filter(|pointer| pointer.place.file.as_deref() == Some(*file));
         match source {
-            Some(source) => group = group.element(snippet(file, source, here())),
-            None => group = group.elements(here().map(|pointer| origin(file, pointer.place))),
+            Some(source) if here().any(|pointer| source.span(pointer.place).is_some()) => {
+                group = group.element(snippet(file, source, here()));
+            }
+            _ => group = group.elements(here().map(|pointer| origin(file, pointer.place))),
         }
     }
     Renderer::styled().render(&[group])

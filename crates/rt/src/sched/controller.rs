@@ -5,7 +5,7 @@ use core::sync::atomic::Ordering;
 
 use raddle_vocab::RunStatus;
 use raddle_vocab::policy::{Chooser, Policy, number};
-use raddle_wire::{Job, MAX_JOBS, MAX_SEGMENTS, Segment, mode, state};
+use raddle_wire::{Job, MAX_JOBS, MAX_SEGMENTS, Segment, config_flag, mode, state};
 
 use crate::arch::context;
 use crate::restore::checkpoint;
@@ -262,6 +262,7 @@ fn open_trace(process: &mut ProcessState, job: &Job, number: u32, base: u32) -> 
         (arena.add(used).cast::<u64>(), arena.add(process.arena_bytes).cast::<u64>())
     };
     let hot = &mut run().hot;
+    hot.joins = process.config_flags & config_flag::JOIN_ACCESSES != 0;
     hot.events_left = i64::try_from(job.max_events).unwrap_or(i64::MAX);
     let has_room = process.arena_bytes > used + RESERVE;
     let copied = checkpoint::resume(process, base, start.cast());

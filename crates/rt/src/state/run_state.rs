@@ -51,6 +51,8 @@ pub struct Hot {
     pub wrote: bool,
     /// Whether values that are read are hashed.
     pub hashing: bool,
+    /// Whether neighbouring accesses of one place are one record.
+    pub joins: bool,
     /// Hash of what the running thread has read.
     pub values: u64,
 }
@@ -69,6 +71,7 @@ impl Hot {
         ignoring: false,
         wrote: false,
         hashing: false,
+        joins: false,
         values: 0,
     };
 }

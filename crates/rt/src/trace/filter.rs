@@ -25,8 +25,8 @@ use crate::syscall;
 const GRANULE: u64 = 8;
 /// Entries of the small table.
 const FEW: usize = 1 << 10;
-/// Entries of the large table. Memory is used as it is touched: 64 MB at most.
-const MANY: usize = 1 << 22;
+/// Entries of the large table. Memory is used as it is touched: 32 MB at most.
+const MANY: usize = 1 << 21;
 /// Accesses of a thread since its last transition before it uses the large table.
 const LONG_SEGMENT: u32 = 1 << 14;
 /// Bytes that are looked up, at most. A larger range is always recorded.

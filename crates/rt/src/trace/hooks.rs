@@ -1,7 +1,7 @@
 //! The hooks that the compiler inserts for plain memory accesses (`-fsanitize=thread`).
 //!
 //! An access that adds nothing ([`filter`]) is counted, so that accesses can be addressed by number,
-//! but not recorded.
+//! but not recorded. Under `raddle run`, neighbouring ones are one record ([`runs`]).
 
 use raddle_wire::{limit, record};
 
@@ -9,7 +9,7 @@ use crate::arch::entry::{export, hook, read_hook};
 use crate::interpose::annotations::section;
 use crate::spinloop::detector;
 use crate::state::{process, run};
-use crate::trace::{self, filter};
+use crate::trace::{self, filter, runs};
 
 /// One access of up to 16 bytes.
 #[inline(always)]
@@ -29,6 +29,9 @@ fn access<const KIND: u8, const SIZE: u16, const FLAGS: u8>(address: u64, pc: u6
     }
     let hot = &mut run().hot;
     if hot.ignoring || benign || filter::adds_nothing(KIND, address, u64::from(SIZE), count) {
+        return;
+    }
+    if hot.joins && runs::extends(KIND, FLAGS, address, u64::from(SIZE), pc) {
         return;
     }
     trace::push([record::header(KIND, FLAGS, hot.tid, count), address, record::pack_pc(pc, SIZE)]);

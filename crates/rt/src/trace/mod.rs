@@ -4,6 +4,7 @@ pub mod access_granularity;
 pub mod faults;
 pub mod filter;
 pub mod hooks;
+pub mod runs;
 
 use raddle_vocab::{Failure, Misuse, OpKind, Outcome, RunStatus};
 use raddle_wire::{record, record::flag};
@@ -140,6 +141,7 @@ pub fn block(kind: u8, address: u64, size: u64, pc: u64) {
     let count = hot.count;
     hot.count += 1;
     filter::forget(address, size);
+    runs::separate();
     let hot = &run().hot;
     push([record::header(kind, 0, hot.tid, count), address, record::pack_pc(pc, 0), size]);
     if process().plan.flags & raddle_wire::job_flag::DETAIL != 0 && run().block_stacks < MAX_BLOCK_STACKS {

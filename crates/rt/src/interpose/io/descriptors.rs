@@ -11,7 +11,7 @@ use raddle_wire::limit;
 use crate::arch::entry::{export, return_address};
 use crate::interpose::buffers::{changes, reads, reads_pieces, writes, writes_pieces};
 use crate::interpose::io::descriptor_ends;
-use crate::interpose::io::net::{self, Pieces};
+use crate::interpose::io::net::{self, Pieces, tap};
 use crate::interpose::io::overlay::{close as close_copy, overlay};
 use crate::interpose::io::queues::{self, Notice};
 use crate::interpose::io::readiness::revents;
@@ -210,6 +210,7 @@ extern "C" fn read_from(descriptor: i32, into: *mut c_void, bytes: usize, pc: u6
     }
     // SAFETY: passes on what the caller gave.
     let result = unsafe { hidden::read(used.number, into, bytes) };
+    tap::received(used.number, into, bytes, 0, result);
     writes(into as usize, result.max(0) as usize, pc);
     used.end();
     result
@@ -227,6 +228,7 @@ extern "C" fn write_to(descriptor: i32, from: *const c_void, bytes: usize, pc: u
     moves(used.number);
     // SAFETY: passes on what the caller gave.
     let result = unsafe { hidden::write(used.number, from, bytes) };
+    tap::sent(used.number, from, bytes, result);
     used.end();
     result
 }
@@ -289,6 +291,7 @@ extern "C" fn receive(descriptor: i32, into: *mut c_void, bytes: usize, flags: i
     }
     // SAFETY: passes on what the caller gave.
     let result = unsafe { hidden::recv(used.number, into, bytes, flags) };
+    tap::received(used.number, into, bytes, flags, result);
     writes(into as usize, result.max(0) as usize, pc);
     used.end();
     result
@@ -302,6 +305,7 @@ extern "C" fn send_to(descriptor: i32, from: *const c_void, bytes: usize, flags:
     let used = wait_with_flags(descriptor, libc::POLLOUT, flags, pc);
     // SAFETY: passes on what the caller gave.
     let result = unsafe { hidden::send(used.number, from, bytes, flags) };
+    tap::sent(used.number, from, bytes, result);
     used.end();
     result
 }
@@ -327,6 +331,7 @@ extern "C" fn read_pieces(descriptor: i32, pieces: *const libc::iovec, count: i3
     }
     // SAFETY: passes on what the caller gave.
     let result = unsafe { hidden::readv(used.number, pieces, count) };
+    tap::received_pieces(used.number, pieces, count.max(0) as usize, 0, result);
     writes_pieces(pieces, count.max(0) as usize, result.max(0) as usize, pc);
     used.end();
     result
@@ -341,6 +346,7 @@ extern "C" fn write_pieces(descriptor: i32, pieces: *const libc::iovec, count: i
     moves(used.number);
     // SAFETY: passes on what the caller gave.
     let result = unsafe { hidden::writev(used.number, pieces, count) };
+    tap::sent_pieces(used.number, pieces, count.max(0) as usize, result);
     used.end();
     result
 }
@@ -383,6 +389,7 @@ extern "C" fn receive_from(
     }
     // SAFETY: passes on what the caller gave.
     let result = unsafe { hidden::recvfrom(used.number, into, bytes, flags, address, length) };
+    tap::received(used.number, into, bytes, flags, result);
     writes(into as usize, result.max(0) as usize, pc);
     if result >= 0 && !address.is_null() && !length.is_null() {
         // SAFETY: the call succeeded, so it has stored the length.
@@ -410,6 +417,7 @@ extern "C" fn receive_message(descriptor: i32, message: *mut libc::msghdr, flags
     let result = unsafe { hidden::recvmsg(used.number, message, flags) };
     // SAFETY: the caller passes a description of buffers.
     if let Some(message) = unsafe { message.as_ref() } {
+        tap::received_pieces(used.number, message.msg_iov, message.msg_iovlen, flags, result);
         writes_pieces(message.msg_iov, message.msg_iovlen, result.max(0) as usize, pc);
     }
     used.end();
@@ -433,6 +441,7 @@ extern "C" fn send_to_address(
     let used = wait_with_flags(descriptor, libc::POLLOUT, flags, pc);
     // SAFETY: passes on what the caller gave.
     let result = unsafe { hidden::sendto(used.number, from, bytes, flags, address, length) };
+    tap::sent(used.number, from, bytes, result);
     used.end();
     result
 }
@@ -448,6 +457,10 @@ extern "C" fn send_message(descriptor: i32, message: *const libc::msghdr, flags:
     let used = wait_with_flags(descriptor, libc::POLLOUT, flags, pc);
     // SAFETY: passes on what the caller gave.
     let result = unsafe { hidden::sendmsg(used.number, message, flags) };
+    // SAFETY: the caller passes a description of buffers.
+    if let Some(message) = unsafe { message.as_ref() } {
+        tap::sent_pieces(used.number, message.msg_iov, message.msg_iovlen, result);
+    }
     used.end();
     result
 }
@@ -461,6 +474,7 @@ pub fn moves(descriptor: i32) {
 
 /// `close`
 pub extern "C" fn close_descriptor(descriptor: i32, pc: u64) -> i32 {
+    tap::closes(descriptor);
     if controlled() {
         undo::loses(descriptor);
         if queues::is_queue(descriptor) {
@@ -627,6 +641,7 @@ fn replace(from: i32, to: i32, pc: u64, call: impl FnOnce(i32) -> i32) -> i32 {
     slots::changes(to);
     undo::loses(to);
     let source = net::of(from);
+    tap::closes(to);
     forget(to, pc);
     let result = call(number);
     if result >= 0 {

@@ -44,6 +44,7 @@ fn touch(stream: usize, how: FileAccess, pc: u64) {
         }
         Some(descriptor) if net::of(descriptor).is_some() => net::gives_up(b"a stream of a socket", pc),
         Some(descriptor) if descriptors::channel(descriptor) != 0 => {
+            net::tap::misses(descriptor, b"a stream");
             descriptors::touches(descriptor, FileAccess::Change, pc);
         }
         Some(descriptor) => {

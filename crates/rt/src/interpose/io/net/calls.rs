@@ -9,7 +9,7 @@ use super::address::Address;
 use super::connect::{self, Asked};
 use super::data::first_message;
 use super::readiness::has_room_to_wait;
-use super::{SocketCall, SocketPhase, attach, digest, is_modelled, make, party, shut, socket};
+use super::{SocketCall, SocketPhase, attach, digest, is_modelled, make, party, shut, socket, tap};
 use crate::arch::entry::export;
 use crate::interpose::before::before;
 use crate::interpose::buffers::{reads, writes};
@@ -145,6 +145,9 @@ extern "C" fn accept_with_flags(descriptor: i32, address: *mut c_void, bytes: *m
     }
     // SAFETY: passes on what the caller gave.
     let result = unsafe { hidden::accept4(used.number, address, bytes, flags) };
+    if result >= 0 {
+        tap::accepted(result);
+    }
     used.end();
     if result >= 0 && !address.is_null() && !bytes.is_null() {
         // SAFETY: the call succeeded, so it has stored the length.
@@ -189,6 +192,7 @@ extern "C" fn connect(descriptor: i32, address: *const c_void, bytes: u32, pc: u
     }
     // SAFETY: passes on what the caller gave.
     let result = unsafe { hidden::connect(descriptor, address, bytes) };
+    tap::connects(descriptor, address, bytes, result);
     woke(descriptor);
     result
 }
@@ -320,7 +324,11 @@ extern "C" fn bind(descriptor: i32, address: *const c_void, bytes: u32, pc: u64)
     }
     changes_socket(descriptor, pc);
     // SAFETY: passes on what the caller gave.
-    unsafe { hidden::bind(descriptor, address, bytes) }
+    let result = unsafe { hidden::bind(descriptor, address, bytes) };
+    if result == 0 {
+        tap::bound(descriptor, address, bytes);
+    }
+    result
 }
 
 fn bind_to(call: &SocketCall, address: *const c_void, bytes: u32) -> Result<(), Errno> {
@@ -395,7 +403,11 @@ extern "C" fn shut_down(descriptor: i32, how: i32, pc: u64) -> i32 {
     }
     changes_socket(descriptor, pc);
     // SAFETY: passes on what the caller gave.
-    unsafe { hidden::shutdown(descriptor, how) }
+    let result = unsafe { hidden::shutdown(descriptor, how) };
+    if result == 0 {
+        tap::shuts(descriptor, how);
+    }
+    result
 }
 
 /// A call that changes a socket of the kernel's without waiting.
@@ -528,6 +540,7 @@ pub fn readable_bytes(descriptor: i32, pc: u64) -> Option<Result<i32, Errno>> {
 /// A call that is not modelled: where it is about a socket of the runtime's, the run ends.
 fn is_not_modelled(descriptor: usize, name: &[u8], pc: u64) {
     super::gives_up_on(descriptor as i32, name, pc);
+    tap::misses(descriptor as i32, name);
     if controlled() {
         calls::note(name, pc);
     }
@@ -538,6 +551,7 @@ before! {
     recvmmsg => |a, pc| is_not_modelled(a[0], b"recvmmsg", pc);
     splice => |a, pc| {
         super::gives_up_on(a[2] as i32, b"splice", pc);
+        tap::misses(a[2] as i32, b"splice");
         is_not_modelled(a[0], b"splice", pc);
     };
 }

@@ -23,6 +23,7 @@ mod messages;
 mod names;
 pub mod party;
 mod readiness;
+pub mod tap;
 
 use raddle_vocab::io::Endpoint;
 use raddle_vocab::policy::mix;

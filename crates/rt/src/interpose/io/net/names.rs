@@ -5,7 +5,7 @@
 use core::ffi::{CStr, c_char, c_void};
 
 use super::address::Address;
-use super::party;
+use super::{party, tap};
 use crate::arch::entry::export;
 use crate::interpose::buffers::writes;
 use crate::library::calls;
@@ -89,6 +89,10 @@ extern "C" fn get_address(
     let code = unsafe { hidden::getaddrinfo(node, service, hints, result) };
     if code == 0 {
         writes(result as usize, size_of::<usize>(), pc);
+        if let Some(host) = host.filter(|host| tap::is_on() && !is_numeric(host)) {
+            // SAFETY: the call succeeded, so it has stored a list.
+            tap::found(host, unsafe { *result }.cast());
+        }
     }
     code
 }

@@ -7,6 +7,8 @@
 //! So a party adds one transition for each line of its script. What it has not taken stays in the buffer
 //! of its socket; where that is full, the party takes what is there.
 
+use core::ffi::CStr;
+
 use raddle_vocab::party::{MAX_PARTIES, Party, PartyRole};
 use raddle_vocab::{Failure, OpKind, Outcome, io};
 use raddle_wire::script::{self, DATA_BYTES, HOST_BYTES, MAX_STEPS, ScriptParty, ScriptStep, Scripts, action};
@@ -58,6 +60,11 @@ fn scripts() -> &'static Scripts {
     // SAFETY: the file has at least this part, is mapped for ever, and the host does not change it after
     // the start.
     unsafe { &*process().file.add(script::OFFSET).cast::<Scripts>() }
+}
+
+/// Where connections are recorded: there are no parties then.
+pub fn log_path() -> &'static CStr {
+    CStr::from_bytes_until_nul(&scripts().data).unwrap_or_default()
 }
 
 /// All parties.
