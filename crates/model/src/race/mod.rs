@@ -405,9 +405,7 @@ impl RaceDetector {
             let (at, _) = detector.shadow.cell(cell);
             detector.shadow.erase(at, bytes);
             detector.end_order(at, cell, bytes);
-            let marks = detector.shadow.marks(at);
-            marks.forbidden &= !bytes;
-            marks.objects &= !bytes;
+            detector.shadow.marks(at).forbidden &= !bytes;
         });
     }
 

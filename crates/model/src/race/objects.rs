@@ -1,8 +1,9 @@
 //! Plain writes to the bytes of synchronising objects.
 //!
-//! The bytes of an object are marked when it is used for the first time. A plain write to them, or one
-//! that was there before, can race with a use only if another thread lives. What was written before
-//! one that was alone created another thread happens before everything behind that.
+//! The bytes of an object are marked when it is used for the first time, and stay marked: what is an
+//! object in one execution hardly is anything else in another. A plain write to them, or one that was
+//! there before, can race with a use only if another thread lives. What was written before one that was
+//! alone created another thread happens before everything behind that.
 
 use raddle_vocab::ThreadSet;
 
@@ -10,17 +11,22 @@ use super::RaceDetector;
 use super::shadow::{Record, Touching};
 use crate::depend::cells;
 
-/// What is known of plain writes to objects in one execution.
+/// Objects that are known to be marked without a look at their cells.
+const RECENT: usize = 16;
+
+/// What is known of plain writes to objects.
 #[derive(Debug, Default)]
 pub(super) struct Objects {
     /// Uses are compared byte by byte: this is the second pass.
     pub all_bytes: bool,
-    /// A plain write may race with a use.
+    /// A plain write of this execution may race with a use.
     pub are_overwritten: bool,
     /// Threads that were created and not joined.
     living: ThreadSet,
     /// What happened before a thread was created when there was one thread.
     settled: Vec<u32>,
+    /// Addresses and sizes of objects whose bytes are marked, by bits of the address.
+    recent: [u64; RECENT],
 }
 
 impl Objects {
@@ -44,7 +50,7 @@ impl Objects {
         self.living.remove(usize::from(ended));
     }
 
-    /// A plain write to an object that was used.
+    /// A plain write to an object.
     #[cold]
     pub fn overwrite(&mut self) {
         self.are_overwritten |= !self.living.is_empty();
@@ -61,14 +67,14 @@ impl RaceDetector {
     /// Notes that there is an object.
     #[inline]
     pub(super) fn mark_object(&mut self, addr: u64, size: u64) {
-        let at = self.meet(addr >> 3);
-        if self.shadow.marks(at).objects & (1 << (addr & 7)) == 0 {
+        if self.objects.recent[slot(addr)] != with_size(addr, size) {
             self.mark_bytes(addr, size);
         }
     }
 
     #[cold]
     fn mark_bytes(&mut self, addr: u64, size: u64) {
+        self.objects.recent[slot(addr)] = with_size(addr, size);
         for (cell, bytes) in cells(addr, size) {
             let at = self.meet(cell);
             self.shadow.marks(at).objects |= bytes;
@@ -76,4 +82,16 @@ impl RaceDetector {
             self.objects.are_overwritten |= writes.any(|write| self.objects.may_race(write));
         }
     }
+}
+
+/// As one word. Addresses leave the upper bits free.
+#[inline]
+fn with_size(addr: u64, size: u64) -> u64 {
+    addr | size << 56
+}
+
+/// Where an object is remembered.
+#[inline]
+fn slot(addr: u64) -> usize {
+    (addr >> 3) as usize % RECENT
 }

@@ -157,7 +157,7 @@ pub(super) struct Marks {
     pub carriers: u8,
     /// The program may not access it: outside of every heap block, or in a freed one.
     pub forbidden: u8,
-    /// It belongs to a synchronising object that was used.
+    /// It belongs to a synchronising object that was used, in this execution or before.
     pub objects: u8,
 }
 
@@ -197,7 +197,8 @@ impl Shadow {
     /// Forgets everything.
     pub fn reset(&mut self) {
         if self.run == u32::MAX {
-            *self = Shadow::default();
+            self.cells.iter_mut().for_each(|cell| cell.run = 0);
+            self.run = 0;
         }
         self.run += 1;
         self.records.clear();
@@ -214,7 +215,9 @@ impl Shadow {
         let state = self.state(at);
         let fresh = state.run != run;
         if fresh {
-            *state = Cell { run, ..UNMET };
+            // Objects stay where they are from one execution to the next.
+            let marks = Marks { objects: state.marks.objects, ..UNMET.marks };
+            *state = Cell { run, marks, ..UNMET };
         }
         (at, fresh)
     }
