@@ -12,7 +12,7 @@ use super::shadow::{Record, Touching};
 use crate::depend::cells;
 
 /// Objects that are known to be marked without a look at their cells.
-const RECENT: usize = 16;
+const RECENT: usize = 64;
 
 /// What is known of plain writes to objects.
 #[derive(Debug, Default)]
@@ -26,7 +26,16 @@ pub(super) struct Objects {
     /// What happened before a thread was created when there was one thread.
     settled: Vec<u32>,
     /// Addresses and sizes of objects whose bytes are marked, by bits of the address.
-    recent: [u64; RECENT],
+    recent: Recent,
+}
+
+#[derive(Debug)]
+struct Recent([u64; RECENT]);
+
+impl Default for Recent {
+    fn default() -> Self {
+        Recent([0; RECENT])
+    }
 }
 
 impl Objects {
@@ -67,14 +76,14 @@ impl RaceDetector {
     /// Notes that there is an object.
     #[inline]
     pub(super) fn mark_object(&mut self, addr: u64, size: u64) {
-        if self.objects.recent[slot(addr)] != with_size(addr, size) {
+        if self.objects.recent.0[slot(addr)] != with_size(addr, size) {
             self.mark_bytes(addr, size);
         }
     }
 
     #[cold]
     fn mark_bytes(&mut self, addr: u64, size: u64) {
-        self.objects.recent[slot(addr)] = with_size(addr, size);
+        self.objects.recent.0[slot(addr)] = with_size(addr, size);
         for (cell, bytes) in cells(addr, size) {
             let at = self.meet(cell);
             self.shadow.marks(at).objects |= bytes;
@@ -93,5 +102,5 @@ fn with_size(addr: u64, size: u64) -> u64 {
 /// Where an object is remembered.
 #[inline]
 fn slot(addr: u64) -> usize {
-    (addr >> 3) as usize % RECENT
+    (addr.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as usize % RECENT
 }
