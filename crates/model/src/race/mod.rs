@@ -282,6 +282,10 @@ impl RaceDetector {
         for (freed, from, _) in &racing {
             self.report_pair(freed, &record, *from);
         }
+        if record.what == Touching::Write {
+            // There may be objects in it that were not used in this execution so far.
+            self.objects.overwrite();
+        }
         self.long.add(start, end, record);
     }
 

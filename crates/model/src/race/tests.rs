@@ -163,6 +163,19 @@ fn a_plain_write_to_an_object_races_with_its_uses() {
     assert_eq!(story.races()[2..], bytes);
 }
 
+/// What is known of an object from an earlier execution does not hide a long write before its first use.
+#[test]
+fn a_long_write_to_an_object_races_with_its_uses() {
+    let mut detector = RaceDetector::new();
+    let mut story = Story::new();
+    story.step(2, OpKind::Lock, LOCK, 0);
+    assert_eq!(detector.races(&story.0).len(), 0);
+    let mut story = Story::new();
+    story.access(1, AccessKind::Write, LOCK - 64, 256);
+    story.step(2, OpKind::Lock, LOCK, 0);
+    assert_eq!(detector.races(&story.0).len(), 5, "once in each cell");
+}
+
 #[test]
 fn a_plain_write_that_is_ordered_with_the_uses_of_an_object_does_not_race() {
     // By the thread that passes the object on, and behind it; beside it; reads.

@@ -112,6 +112,7 @@ pub fn arriving(op: &AnnouncedOp) -> bool {
     detector.note_shared_data();
     detector.note_progress();
     if is_neutral(op) {
+        detector.count_examined();
         return false;
     }
     if !detector.is_spin_read() {
@@ -263,7 +264,8 @@ impl SpinDetector<'_> {
         same.or_else(|| (self.phase == Phase::Examining).then(|| earlier().find(is_alike))?)
     }
 
-    /// While examining: a thread that has made [`EXAMINED`] reads without a failed round goes on.
+    /// While examining: a thread that has made [`EXAMINED`] reads and fences without a failed round goes
+    /// on.
     fn count_examined(&self) {
         if self.phase == Phase::Examining {
             process().plan.examined += 1;
