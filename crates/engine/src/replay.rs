@@ -273,9 +273,11 @@ fn has_adjacent_conflict(execution: &Execution, detail: &Detail) -> bool {
         let (writes, atomic) = match event.op {
             Op::Atomic(op) => (!op.is_load(), true),
             Op::Memory(op) => (op.action != MemoryAction::Read, false),
+            // A use of an object conflicts with plain writes.
+            _ if event.op.object_bytes().is_some() => (false, true),
             _ => return None,
         };
-        let (addr, size) = event.op.bytes();
+        let (addr, size) = event.op.object_bytes().unwrap_or(event.op.bytes());
         Some(NextAccess { thread: event.thread, bytes: addr..addr.saturating_add(size.max(1)), writes, atomic })
     });
     let all: Vec<NextAccess> = parked.chain(pending).collect();

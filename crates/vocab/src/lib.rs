@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod codes;
+pub mod extent;
 pub mod io;
 mod op;
 mod open;

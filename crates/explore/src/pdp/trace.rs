@@ -239,7 +239,7 @@ impl OrderSink for Orders {
         }
     }
 
-    fn initialise(&mut self, addr: u64) {
+    fn initialise(&mut self, addr: u64, _size: u64) {
         self.published.remove(&(addr, Carrier::Object));
         self.published.remove(&(addr, Carrier::Left));
     }

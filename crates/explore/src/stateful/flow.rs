@@ -283,17 +283,17 @@ impl OrderSink for FlowBuilder<'_> {
         self.give(ClockVar::Carried(addr, carrier));
     }
 
-    fn uses(&mut self, addr: u64) {
-        self.touch(addr, 1, Touching::Use);
+    fn uses(&mut self, addr: u64, size: u64) {
+        self.touch(addr, size, Touching::Use);
     }
 
-    fn initialise(&mut self, addr: u64) {
+    fn initialise(&mut self, addr: u64, size: u64) {
         self.flow.cleared.push(Range { addr, size: 1 });
-        self.destroy(addr);
+        self.destroy(addr, size);
     }
 
-    fn destroy(&mut self, addr: u64) {
-        self.touch(addr, 1, Touching::Make);
+    fn destroy(&mut self, addr: u64, size: u64) {
+        self.touch(addr, size, Touching::Make);
     }
 
     fn fence(&mut self, order: MemOrder) {

@@ -79,6 +79,8 @@ pub fn race(race: &Race) -> &'static str {
         "use-after-free"
     } else if has(&[Touching::Make]) {
         "init-destroy"
+    } else if has(&[Touching::Use]) {
+        "object-overwritten"
     } else if has(&[Touching::AtomicRead, Touching::AtomicWrite]) {
         "atomic-plain"
     } else if has(&[Touching::Read]) {

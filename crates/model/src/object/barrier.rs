@@ -7,7 +7,7 @@
 //! round may not have left yet. So destroying waits for them, and orders their leaving before it.
 //! Nothing else does: memory that is freed without it is still used by those that leave.
 
-use raddle_vocab::{OpKind, Outcome, ThreadSet, Words};
+use raddle_vocab::{OpKind, Outcome, ThreadSet, Words, extent};
 
 use super::{Carrier, Namer, Operation, OrderSink, UnpackError, allowed};
 use crate::depend::{Footprint, Mode, Touch, object_touch, round_touch};
@@ -209,18 +209,18 @@ impl Operation for BarrierOp {
 
     fn order(&self, sink: &mut impl OrderSink) {
         match self.action {
-            BarrierAction::Init { .. } => sink.initialise(self.barrier),
+            BarrierAction::Init { .. } => sink.initialise(self.barrier, extent::BARRIER),
             BarrierAction::Destroy => {
                 sink.acquire(self.barrier, Carrier::Left);
-                sink.destroy(self.barrier);
+                sink.destroy(self.barrier, extent::BARRIER);
             }
             BarrierAction::Arrive { round, .. } => {
-                sink.uses(self.barrier);
+                sink.uses(self.barrier, extent::BARRIER);
                 sink.release(self.barrier, Carrier::Round(round));
             }
             BarrierAction::Leave { round, .. } => {
                 sink.acquire(self.barrier, Carrier::Round(round));
-                sink.uses(self.barrier);
+                sink.uses(self.barrier, extent::BARRIER);
                 sink.release(self.barrier, Carrier::Left);
             }
         }

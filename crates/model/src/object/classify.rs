@@ -2,7 +2,7 @@
 
 use std::ops::BitOr;
 
-use raddle_vocab::Outcome;
+use raddle_vocab::{Outcome, extent};
 
 use super::{
     AtomicAction, AtomicOp, BarrierAction, CondAction, FutexAction, MemoryAction, MutexAction, OnceAction, Op,
@@ -157,6 +157,22 @@ impl Op {
             Op::Futex(op) if op.is_wait() => (op.word, 4),
             _ => (self.object(), 0),
         }
+    }
+
+    /// First byte and number of bytes of the synchronising object that lies in memory and that it is
+    /// about.
+    #[must_use]
+    pub fn object_bytes(&self) -> Option<(u64, u64)> {
+        let size = match self {
+            Op::Mutex(op) => op.extent(),
+            Op::Rwlock(_) => extent::RWLOCK,
+            Op::Cond(_) => extent::COND,
+            Op::Semaphore(_) => extent::SEMAPHORE,
+            Op::Barrier(_) => extent::BARRIER,
+            Op::Once(op) if !op.guard => extent::ONCE,
+            _ => return None,
+        };
+        Some((self.object(), size))
     }
 
     /// The address of the object in memory that the operation is about.

@@ -6,7 +6,7 @@
 //! of a recursive mutex. A signal has one successor per waiter. A signal orders nothing for the race
 //! detector, as a wake-up may be spurious.
 
-use raddle_vocab::{OpKind, Outcome, Words};
+use raddle_vocab::{OpKind, Outcome, Words, extent};
 
 use super::waiting::Wakes;
 use super::{Carrier, Namer, Operation, OrderSink, UnpackError, WaitEnd, Woken};
@@ -243,18 +243,18 @@ impl Operation for CondOp {
     fn order(&self, sink: &mut impl OrderSink) {
         match self.action {
             CondAction::Wait { mutex, .. } => {
-                sink.uses(self.cond);
-                sink.uses(mutex);
+                sink.uses(self.cond, extent::COND);
+                sink.uses(mutex, extent::MUTEX);
                 sink.release(mutex, Carrier::Object);
             }
             CondAction::Reacquire { mutex, .. } => {
-                sink.uses(mutex);
+                sink.uses(mutex, extent::MUTEX);
                 sink.acquire(mutex, Carrier::Object);
             }
             CondAction::Resume { .. } => {}
-            CondAction::Init => sink.initialise(self.cond),
-            CondAction::Destroy => sink.destroy(self.cond),
-            CondAction::Signal { .. } | CondAction::Broadcast { .. } => sink.uses(self.cond),
+            CondAction::Init => sink.initialise(self.cond, extent::COND),
+            CondAction::Destroy => sink.destroy(self.cond, extent::COND),
+            CondAction::Signal { .. } | CondAction::Broadcast { .. } => sink.uses(self.cond, extent::COND),
         }
     }
 

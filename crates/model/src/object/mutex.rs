@@ -4,7 +4,7 @@
 //! try: fails). Error-checking mutexes refuse, recursive ones nest. Unlocking what the thread does
 //! not hold is refused by error-checking and recursive mutexes; a normal mutex becomes free.
 
-use raddle_vocab::{MutexKind, OpKind, Outcome, SECTION, Words};
+use raddle_vocab::{MutexKind, OpKind, Outcome, SECTION, Words, extent};
 
 use super::{Carrier, Operation, OrderSink, OrdinaryUse, Patience, UnpackError, allowed};
 use crate::depend::{Footprint, Mode, object_touch};
@@ -54,6 +54,13 @@ impl MutexOp {
             MutexAction::Unlock => OrdinaryUse::Owner,
             MutexAction::Lock(_) | MutexAction::Destroy => OrdinaryUse::Never,
         }
+    }
+
+    /// How many bytes it takes.
+    #[must_use]
+    #[inline]
+    pub fn extent(&self) -> u64 {
+        if self.kind == MutexKind::Spin { extent::SPIN_LOCK } else { extent::MUTEX }
     }
 
     /// Whether the mutex changed hands: it was taken or given back, not only nested.
@@ -187,19 +194,19 @@ impl Operation for MutexOp {
     fn order(&self, sink: &mut impl OrderSink) {
         match self.action {
             MutexAction::Lock(_) => {
-                sink.uses(self.mutex);
+                sink.uses(self.mutex, self.extent());
                 if self.is_done() {
                     sink.acquire(self.mutex, Carrier::Object);
                 }
             }
             MutexAction::Unlock => {
-                sink.uses(self.mutex);
+                sink.uses(self.mutex, self.extent());
                 if self.is_done() {
                     sink.release(self.mutex, Carrier::Object);
                 }
             }
-            MutexAction::Init => sink.initialise(self.mutex),
-            MutexAction::Destroy => sink.destroy(self.mutex),
+            MutexAction::Init => sink.initialise(self.mutex, self.extent()),
+            MutexAction::Destroy => sink.destroy(self.mutex, self.extent()),
         }
     }
 }

@@ -4,7 +4,7 @@
 //! compiler's code reads too; an atomic store sets it. Whether a thread is inside is a thing of its
 //! own.
 
-use raddle_vocab::{OpKind, Outcome, Words};
+use raddle_vocab::{OpKind, Outcome, Words, extent};
 
 use super::{Carrier, Operation, OrderSink, UnpackError, allowed};
 use crate::depend::{Footprint, Mode, bytes_touch, object_touch, queue_touch};
@@ -139,6 +139,10 @@ impl Operation for OnceOp {
     }
 
     fn order(&self, sink: &mut impl OrderSink) {
+        // A guard is the compiler's, and its first byte an atomic of its own.
+        if !self.guard {
+            sink.uses(self.control, extent::ONCE);
+        }
         match self.action {
             OnceAction::Begin { .. } => {
                 sink.acquire(self.control, Carrier::Object);

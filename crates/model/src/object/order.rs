@@ -35,14 +35,14 @@ pub trait OrderSink {
     fn release(&mut self, _addr: u64, _carrier: Carrier) {}
     /// The thread releases through something that is no memory, or whose bytes do not matter.
     fn release_apart(&mut self, _addr: u64, _carrier: Carrier) {}
-    /// The thread uses an object in memory. What it takes over through the object comes later: the
-    /// object must be there before.
-    fn uses(&mut self, _addr: u64) {}
+    /// The thread uses an object of so many bytes in memory. What it takes over through the object
+    /// comes later: the object must be there before.
+    fn uses(&mut self, _addr: u64, _size: u64) {}
     /// An object comes to life: nothing was released through it so far. No use of it may be
     /// unordered with that.
-    fn initialise(&mut self, _addr: u64) {}
+    fn initialise(&mut self, _addr: u64, _size: u64) {}
     /// An object is destroyed. No use of it may be unordered with that.
-    fn destroy(&mut self, _addr: u64) {}
+    fn destroy(&mut self, _addr: u64, _size: u64) {}
     /// A fence.
     fn fence(&mut self, _order: MemOrder) {}
     /// An atomic operation.

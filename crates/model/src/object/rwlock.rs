@@ -10,7 +10,7 @@
 //! everything but acquisitions that they can stop. `PTHREAD_RWLOCK_PREFER_WRITER_NP` only chooses
 //! among threads that wait, which no program can observe: there glibc behaves as by default.
 
-use raddle_vocab::{OpKind, Outcome, Words};
+use raddle_vocab::{OpKind, Outcome, Words, extent};
 
 use super::{Carrier, Operation, OrderSink, Patience, UnpackError, allowed};
 use crate::depend::{Footprint, Mode, object_touch, queue_touch};
@@ -237,25 +237,25 @@ impl Operation for RwlockOp {
         let done = self.outcome == Outcome::Done;
         match self.action {
             RwlockAction::Read(_) => {
-                sink.uses(self.rwlock);
+                sink.uses(self.rwlock, extent::RWLOCK);
                 if done {
                     sink.acquire(self.rwlock, Carrier::Object);
                 }
             }
             RwlockAction::Write(_) => {
-                sink.uses(self.rwlock);
+                sink.uses(self.rwlock, extent::RWLOCK);
                 if done {
                     sink.acquire(self.rwlock, Carrier::Object);
                     sink.acquire(self.rwlock, Carrier::Left);
                 }
             }
             RwlockAction::Unlock { writer } => {
-                sink.uses(self.rwlock);
+                sink.uses(self.rwlock, extent::RWLOCK);
                 sink.release(self.rwlock, if writer { Carrier::Object } else { Carrier::Left });
             }
-            RwlockAction::Announce { .. } => sink.uses(self.rwlock),
-            RwlockAction::Init => sink.initialise(self.rwlock),
-            RwlockAction::Destroy => sink.destroy(self.rwlock),
+            RwlockAction::Announce { .. } => sink.uses(self.rwlock, extent::RWLOCK),
+            RwlockAction::Init => sink.initialise(self.rwlock, extent::RWLOCK),
+            RwlockAction::Destroy => sink.destroy(self.rwlock, extent::RWLOCK),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Semaphores.
 
-use raddle_vocab::{OpKind, Outcome, Words};
+use raddle_vocab::{OpKind, Outcome, Words, extent};
 
 use super::{Carrier, Operation, OrderSink, Patience, UnpackError, allowed};
 use crate::depend::{Footprint, Mode, object_touch};
@@ -143,17 +143,17 @@ impl Operation for SemaphoreOp {
     fn order(&self, sink: &mut impl OrderSink) {
         match self.action {
             SemaphoreAction::Wait { taken, .. } => {
-                sink.uses(self.semaphore);
+                sink.uses(self.semaphore, extent::SEMAPHORE);
                 if taken {
                     sink.acquire(self.semaphore, Carrier::Object);
                 }
             }
             SemaphoreAction::Post => {
-                sink.uses(self.semaphore);
+                sink.uses(self.semaphore, extent::SEMAPHORE);
                 sink.release(self.semaphore, Carrier::Object);
             }
-            SemaphoreAction::Init { .. } => sink.initialise(self.semaphore),
-            SemaphoreAction::Destroy { .. } => sink.destroy(self.semaphore),
+            SemaphoreAction::Init { .. } => sink.initialise(self.semaphore, extent::SEMAPHORE),
+            SemaphoreAction::Destroy { .. } => sink.destroy(self.semaphore, extent::SEMAPHORE),
         }
     }
 }

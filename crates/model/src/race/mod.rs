@@ -14,7 +14,9 @@
 //! * input and output on one channel.
 //!
 //! Initialising and destroying a synchronising object are writes of it; every other operation on it
-//! is an atomic use, which conflicts with them alone.
+//! is an atomic use, which conflicts with them and with plain writes to its bytes. Plain writes fall on
+//! an object before there are other threads, if at all. So uses are compared with plain writes in a
+//! second pass over the execution, which is made only if there was another such write ([`objects`]).
 //!
 //! A signal does not order, as a wake-up may be spurious. A futex by itself does not order either.
 //! A relaxed operation orders only through fences. A plain write ends a release sequence.
@@ -30,6 +32,7 @@
 mod clock;
 pub mod heap;
 mod long;
+mod objects;
 mod shadow;
 mod sink;
 #[cfg(test)]
@@ -46,6 +49,7 @@ use crate::object::{MemoryAction, Op, OpTraits, Operation as _, ThreadOp};
 use clock::Clocks;
 use heap::{Block, BlockSite, Blocks, MemoryError};
 use long::{LONG, LongAccesses};
+use objects::Objects;
 use shadow::{CellRef, Compared, EVENT, Marks, Record, Shadow};
 use sink::EventOrder;
 
@@ -96,6 +100,8 @@ pub struct RaceDetector {
     /// Whether memory is freed in this execution, or an object initialised or destroyed while other
     /// threads live. If not, the use of an object cannot race with its beginning or end.
     objects_end: bool,
+    /// What is known of plain writes to objects.
+    objects: Objects,
     known: FxHashSet<(u64, u64, u64)>,
     races: Vec<Race>,
     /// Places of the accesses in `errors`.
@@ -115,15 +121,21 @@ impl RaceDetector {
 
     /// Every pair of places that races in the execution, once per cell.
     pub fn races(&mut self, execution: &Execution) -> &[Race] {
+        self.objects.all_bytes = false;
         self.scan(execution, execution.accesses.iter());
+        if self.objects.are_overwritten {
+            self.objects.all_bytes = true;
+            self.scan(execution, execution.accesses.iter());
+        }
         &self.races
     }
 
     /// Whether the execution, with these accesses in the place of its own, has neither races nor errors
     /// in the use of memory. Among its own are at least those that begin and end the life of blocks.
     pub fn is_clean(&mut self, execution: &Execution, accesses: impl Iterator<Item = Access>) -> bool {
+        self.objects.all_bytes = false;
         self.scan(execution, accesses);
-        self.races.is_empty() && self.errors.is_empty()
+        self.races.is_empty() && self.errors.is_empty() && !self.objects.are_overwritten
     }
 
     fn scan<A: Borrow<Access>>(&mut self, execution: &Execution, accesses: impl Iterator<Item = A>) {
@@ -155,6 +167,7 @@ impl RaceDetector {
         self.wrong.clear();
         self.errors.clear();
         self.bad_frees.clear();
+        self.objects.reset(execution.threads.len());
         self.objects_end =
             execution.accesses.iter().any(|access| access.kind == AccessKind::Free) || objects_end(execution);
         self.known.clear();
@@ -239,11 +252,14 @@ impl RaceDetector {
         if self.shadow.compare(at, record, self.clocks.seen(record.thread)) == Compared::Racing {
             self.report(at, cell, record);
         }
-        let Marks { forbidden, carriers } = *self.shadow.marks(at);
+        let Marks { forbidden, carriers, objects } = *self.shadow.marks(at);
         if record.bytes & forbidden != 0 {
             self.forbid(at, cell, record);
         }
-        if record.bytes & carriers != 0 && record.what == Touching::Write {
+        if record.bytes & (carriers | objects) != 0 && record.what == Touching::Write {
+            if record.bytes & objects != 0 {
+                self.objects.overwrite();
+            }
             self.end_order(at, cell, record.bytes);
         }
     }
@@ -275,6 +291,10 @@ impl RaceDetector {
         self.compare_with_long(start, end, &record);
         for (freed, from, _) in &racing {
             self.report_pair(freed, &record, *from);
+        }
+        if record.what == Touching::Write {
+            // There may be objects in it that were not used in this execution so far.
+            self.objects.overwrite();
         }
         self.long.add(start, end, record);
     }

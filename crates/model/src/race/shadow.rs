@@ -30,7 +30,8 @@ pub enum Touching {
     AtomicRead,
     /// An atomic write.
     AtomicWrite,
-    /// An operation on a synchronising object that lies there: it only must still be there.
+    /// An operation on a synchronising object that lies there: it must still be there, and no plain
+    /// write may come in between.
     Use,
     /// The heap block that it belongs to is given back.
     Free,
@@ -75,7 +76,7 @@ impl Touching {
         use Touching::{AtomicRead, AtomicWrite, Free, Make, Read, Use, Write};
         match (self, other) {
             (Free | Make, _) | (_, Free | Make) => true,
-            (Use, _) | (_, Use) => false,
+            (Use, other) | (other, Use) => matches!(other, Write),
             (AtomicRead | AtomicWrite, AtomicRead | AtomicWrite) => false,
             (Write | AtomicWrite, _) | (_, Write | AtomicWrite) => true,
             (Read | AtomicRead, Read | AtomicRead) => false,
@@ -156,10 +157,17 @@ pub(super) struct Marks {
     pub carriers: u8,
     /// The program may not access it: outside of every heap block, or in a freed one.
     pub forbidden: u8,
+    /// It belongs to a synchronising object that was used, in this execution or before.
+    pub objects: u8,
 }
 
-const UNMET: Cell =
-    Cell { run: 0, first: NONE, last: NONE, clocks: List::NONE, marks: Marks { carriers: 0, forbidden: 0 } };
+const UNMET: Cell = Cell {
+    run: 0,
+    first: NONE,
+    last: NONE,
+    clocks: List::NONE,
+    marks: Marks { carriers: 0, forbidden: 0, objects: 0 },
+};
 
 /// All cells of one address space.
 #[derive(Debug)]
@@ -189,7 +197,8 @@ impl Shadow {
     /// Forgets everything.
     pub fn reset(&mut self) {
         if self.run == u32::MAX {
-            *self = Shadow::default();
+            self.cells.iter_mut().for_each(|cell| cell.run = 0);
+            self.run = 0;
         }
         self.run += 1;
         self.records.clear();
@@ -206,7 +215,9 @@ impl Shadow {
         let state = self.state(at);
         let fresh = state.run != run;
         if fresh {
-            *state = Cell { run, ..UNMET };
+            // Objects stay where they are from one execution to the next.
+            let marks = Marks { objects: state.marks.objects, ..UNMET.marks };
+            *state = Cell { run, marks, ..UNMET };
         }
         (at, fresh)
     }

@@ -23,6 +23,22 @@ impl EventOrder<'_> {
         self.detector.record(self.event.thread, what, self.event.pc, self.number | EVENT)
     }
 
+    /// Its first byte matters only if something is given back to the heap in this execution, or
+    /// initialised or destroyed while other threads live; the others only if there is a plain write to
+    /// them.
+    #[inline]
+    fn touch_object(&mut self, addr: u64, size: u64, what: Touching) {
+        if self.detector.objects.all_bytes {
+            let mut record = self.record(what);
+            return self.detector.touch(addr, size, &mut record);
+        }
+        if self.detector.objects_end {
+            let mut record = self.record(what);
+            self.detector.touch(addr, 1, &mut record);
+        }
+        self.detector.mark_object(addr, size);
+    }
+
     /// The number, if there is another thread with it.
     fn other(&self, number: u16) -> Option<u16> {
         (usize::from(number) < self.threads && number != self.event.thread).then_some(number)
@@ -34,6 +50,7 @@ impl OrderSink for EventOrder<'_> {
     fn fork(&mut self, child: u16) {
         if let Some(child) = self.other(child) {
             self.detector.clocks.follow(child, self.event.thread);
+            self.detector.objects.fork(child, self.detector.clocks.seen(self.event.thread));
             self.detector.clocks.tick(self.event.thread);
         }
     }
@@ -41,6 +58,7 @@ impl OrderSink for EventOrder<'_> {
     fn join(&mut self, thread: u16) {
         if let Some(ended) = self.other(thread) {
             self.detector.clocks.follow(self.event.thread, ended);
+            self.detector.objects.join(ended);
         }
     }
 
@@ -68,27 +86,19 @@ impl OrderSink for EventOrder<'_> {
         self.detector.clocks.tick(self.event.thread);
     }
 
-    /// Matters only if something is given back to the heap in this execution, or initialised or
-    /// destroyed while other threads live.
     #[inline]
-    fn uses(&mut self, addr: u64) {
-        if self.detector.objects_end {
-            let mut record = self.record(Touching::Use);
-            self.detector.touch(addr, 1, &mut record);
-        }
+    fn uses(&mut self, addr: u64, size: u64) {
+        self.touch_object(addr, size, Touching::Use);
     }
 
-    fn initialise(&mut self, addr: u64) {
+    fn initialise(&mut self, addr: u64, size: u64) {
         let at = self.detector.meet(addr >> 3);
         self.detector.forget_order(at, addr);
-        self.destroy(addr);
+        self.destroy(addr, size);
     }
 
-    fn destroy(&mut self, addr: u64) {
-        if self.detector.objects_end {
-            let mut record = self.record(Touching::Make);
-            self.detector.touch(addr, 1, &mut record);
-        }
+    fn destroy(&mut self, addr: u64, size: u64) {
+        self.touch_object(addr, size, Touching::Make);
     }
 
     fn fence(&mut self, order: MemOrder) {

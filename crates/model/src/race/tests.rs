@@ -135,6 +135,76 @@ fn a_new_lock_does_not_pass_on_what_the_old_one_saw() {
     assert_eq!(story.races(), [reused, reused, (Touching::Write, Touching::Write, 0x100)]);
 }
 
+/// In either order, whatever byte it is, also under the very lock: an attempt to lock begins before.
+#[test]
+fn a_plain_write_to_an_object_races_with_its_uses() {
+    let overwritten = |addr| (Touching::Write, Touching::Use, addr);
+    for held in [false, true] {
+        let mut story = Story::new();
+        if held {
+            story.step(1, OpKind::Lock, LOCK, 0);
+        }
+        story.access(1, AccessKind::Write, LOCK + 39, 1);
+        if held {
+            story.step(1, OpKind::Unlock, LOCK, 0);
+        }
+        story.step(2, OpKind::Lock, LOCK, 0);
+        assert_eq!(story.races(), [overwritten(LOCK + 39)]);
+    }
+    let mut story = Story::new();
+    story.step(2, OpKind::Lock, LOCK, 0);
+    story.step(2, OpKind::Unlock, LOCK, 0);
+    story.access(1, AccessKind::Write, LOCK + 32, 40);
+    let late = (Touching::Use, Touching::Write, LOCK + 32);
+    assert_eq!(story.races(), [late, late]);
+    story.step(0, OpKind::SemPost, LOCK + 40, 0);
+    // A semaphore right behind it.
+    let bytes = [40, 48, 56, 64].map(|byte| overwritten(LOCK + byte));
+    assert_eq!(story.races()[2..], bytes);
+}
+
+/// What is known of an object from an earlier execution does not hide a long write before its first use.
+#[test]
+fn a_long_write_to_an_object_races_with_its_uses() {
+    let mut detector = RaceDetector::new();
+    let mut story = Story::new();
+    story.step(2, OpKind::Lock, LOCK, 0);
+    assert_eq!(detector.races(&story.0).len(), 0);
+    let mut story = Story::new();
+    story.access(1, AccessKind::Write, LOCK - 64, 256);
+    story.step(2, OpKind::Lock, LOCK, 0);
+    assert_eq!(detector.races(&story.0).len(), 5, "once in each cell");
+}
+
+#[test]
+fn a_plain_write_that_is_ordered_with_the_uses_of_an_object_does_not_race() {
+    // By the thread that passes the object on, and behind it; beside it; reads.
+    let mut story = Story::new();
+    story.access(1, AccessKind::Write, LOCK, 40);
+    story.step(1, OpKind::Lock, 0x8000, 0);
+    story.step(1, OpKind::Unlock, 0x8000, 0);
+    story.access(0, AccessKind::Write, LOCK - 8, 8);
+    story.access(0, AccessKind::Write, LOCK + 40, 8);
+    story.step(2, OpKind::Lock, 0x8000, 0);
+    story.step(2, OpKind::Lock, LOCK, 0);
+    story.step(2, OpKind::Unlock, LOCK, 0);
+    story.access(2, AccessKind::Write, LOCK, 40);
+    assert_eq!(story.races(), []);
+    let mut story = Story::new();
+    story.step(2, OpKind::Lock, LOCK, 0);
+    story.access(0, AccessKind::Read, LOCK, 40);
+    story.step(2, OpKind::Unlock, LOCK, 0);
+    assert_eq!(story.races(), []);
+    // In a block that is new.
+    let mut story = Story::new();
+    story.step(1, OpKind::Lock, LOCK, 0);
+    story.access(1, AccessKind::Free, LOCK, 64);
+    story.access(2, AccessKind::Alloc, LOCK, 64);
+    story.access(2, AccessKind::Write, LOCK, 64);
+    story.step(2, OpKind::Lock, LOCK, 0);
+    assert_eq!(story.races(), []);
+}
+
 #[test]
 fn positions_name_steps_and_accesses() {
     let mut story = Story::new();

@@ -111,6 +111,10 @@ pub fn arriving(op: &AnnouncedOp) -> bool {
     }
     detector.note_shared_data();
     detector.note_progress();
+    if is_neutral(op) {
+        detector.count_examined();
+        return false;
+    }
     if !detector.is_spin_read() {
         detector.end_examination();
         return locked_poll::arriving(op);
@@ -246,15 +250,22 @@ impl SpinDetector<'_> {
         }
     }
 
-    /// The latest earlier read at the same site in the same state.
+    /// The latest earlier read at the same site in the same state. A thread that runs alone may be in
+    /// a state that differs in what is dead: a hook that an outer function of the loop calls leaves
+    /// other bytes each time where frames of inner functions are.
     fn start_of_round(&self, candidates: &LoopCandidates, now: usize) -> Option<usize> {
-        let sites = read_sites(self.tid);
-        let is_same =
-            |&index: &usize| sites[index] == sites[now] && candidates.heads[index].equals(&candidates.heads[now]);
-        (0..now).rev().find(is_same)
+        let (sites, later) = (read_sites(self.tid), &candidates.heads[now]);
+        let earlier = || (0..now).rev().filter(|&index| sites[index] == sites[now]);
+        let is_alike = |index: &usize| {
+            let earlier = &candidates.heads[*index];
+            earlier.lock_depth == later.lock_depth && earlier.differs_only_in_dead(later)
+        };
+        let same = earlier().find(|&index| candidates.heads[index].equals(later));
+        same.or_else(|| (self.phase == Phase::Examining).then(|| earlier().find(is_alike))?)
     }
 
-    /// While examining: a thread that has made [`EXAMINED`] reads without a failed round goes on.
+    /// While examining: a thread that has made [`EXAMINED`] reads and fences without a failed round goes
+    /// on.
     fn count_examined(&self) {
         if self.phase == Phase::Examining {
             process().plan.examined += 1;
@@ -294,6 +305,12 @@ fn asks(op: &AnnouncedOp) -> bool {
 pub fn is_private(op: &AnnouncedOp) -> bool {
     let (low, high) = run().hot.stack;
     matches!(op.kind, OpKind::Read | OpKind::Write) && (low..high).contains(&(op.obj as usize))
+}
+
+/// Whether the operation is neither progress nor a read. A fence orders what the thread has read and
+/// written, and does so again in the next round.
+fn is_neutral(op: &AnnouncedOp) -> bool {
+    op.kind == OpKind::Fence
 }
 
 /// What the operation of the thread would find now; `None` if that would be progress.
@@ -442,7 +459,7 @@ fn note_round(op: &AnnouncedOp, outcome: Outcome, changed: bool) {
             me.read_history.locked += 1;
             me.read_history.lock_operations = me.read_history.lock_operations.wrapping_add(1);
         }
-        _ if is_private(op) => {}
+        _ if is_private(op) || is_neutral(op) => {}
         _ => me.read_history.forget(),
     }
     me.read_history.pending = false;
