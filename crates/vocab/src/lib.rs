@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod codes;
+pub mod handler;
 pub mod io;
 mod op;
 mod open;

@@ -286,6 +286,9 @@ impl<'a> FindingBuilder<'a> {
         if !matches!(incident.kind, IncidentKind::Misuse(_)) {
             return detail;
         }
+        if incident.obj == 0 {
+            return "call";
+        }
         let later = self.execution.events.iter().skip(incident.after as usize);
         let next = later.filter(|step| step.thread == incident.thread).find(|step| step.op.object() == incident.obj);
         next.map_or("call", |step| step.op.kind().word())

@@ -142,6 +142,10 @@ fn misuse(args: &MessageArgs<'_>) -> String {
         "join-detached" => format!("{thread} joins or detaches a detached thread"),
         "join-self" => format!("{thread} joins itself"),
         "bad-thread" => format!("{thread} uses a thread handle that names no thread"),
+        "async-signal-unsafe" => {
+            format!("{thread} calls a function in a signal handler that is not async-signal-safe")
+        }
+        "signal-errno" => format!("{thread} changes errno in a signal handler and does not restore it"),
         "barrier-count" => format!("{thread} initialises {object} for no thread"),
         "free-locked" => format!("{thread} frees memory that contains {object}, which is held"),
         "reinit-in-use" => format!("{thread} initialises {object}, which is in use"),

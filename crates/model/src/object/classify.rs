@@ -164,7 +164,7 @@ impl Op {
     #[inline]
     pub fn address(&self) -> Option<u64> {
         match self {
-            Op::Thread(_) | Op::Exit(_) | Op::Fence(_) | Op::File(_) | Op::Choice(_) => None,
+            Op::Thread(_) | Op::Exit(_) | Op::Fence(_) | Op::File(_) | Op::Choice(_) | Op::Signal(_) => None,
             _ => Some(self.object()).filter(|&object| object != 0),
         }
     }
@@ -235,6 +235,7 @@ impl Op {
         };
         match self {
             Op::Thread(op) => Op::Thread(op.renumbered(number)),
+            Op::Signal(op) => Op::Signal(op.renumbered(number)),
             Op::Cond(mut op) => {
                 if let CondAction::Signal { woken, .. } | CondAction::Broadcast { woken, .. } = &mut op.action {
                     *woken = map(*woken);
@@ -324,6 +325,7 @@ impl Op {
             | Op::Memory(_)
             | Op::File(_)
             | Op::Exit(_)
+            | Op::Signal(_)
             | Op::Choice(_) => false,
         }
     }
@@ -346,6 +348,7 @@ impl Op {
             | Op::Memory(_)
             | Op::File(_)
             | Op::Exit(_)
+            | Op::Signal(_)
             | Op::Choice(_) => false,
         }
     }
@@ -371,6 +374,7 @@ impl Op {
             | Op::Fence(_)
             | Op::Memory(_)
             | Op::File(_)
+            | Op::Signal(_)
             | Op::Exit(_) => true,
         }
     }
@@ -508,6 +512,7 @@ impl Op {
             | Op::Memory(_)
             | Op::File(_)
             | Op::Exit(_)
+            | Op::Signal(_)
             | Op::Choice(_) => None,
         }
     }
@@ -518,6 +523,8 @@ impl Op {
         let own = match self {
             Op::Atomic(op) => OpTraits::AWAITED.only_if(op.awaited().is_some()),
             Op::File(op) => OpTraits::WAITS_FOR_IO.only_if(op.waits()),
+            // Whether a signal may be delivered is known to the target only.
+            Op::Signal(op) => OpTraits::WAITS_FOR_IO.only_if(op.can_block()),
             Op::Futex(op) => OpTraits::WAITS_FOR_FUTEX.only_if(op.is_wait()),
             Op::Memory(op) => OpTraits::CHANGES_LIFE.only_if(op.action == MemoryAction::Free),
             op => OpTraits::CHANGES_LIFE.only_if(op.life_change().is_some()),
@@ -565,6 +572,7 @@ impl Op {
             | Op::Memory(_)
             | Op::File(_)
             | Op::Exit(_)
+            | Op::Signal(_)
             | Op::Choice(_) => None,
         }
     }
@@ -599,6 +607,7 @@ impl Op {
             | Op::Memory(_)
             | Op::File(_)
             | Op::Exit(_)
+            | Op::Signal(_)
             | Op::Choice(_) => false,
         }
     }
@@ -618,7 +627,10 @@ impl Op {
     #[must_use]
     #[inline]
     pub fn touches_vary(&self) -> bool {
-        !self.has_one_successor() || self.woken().is_some() || self.is_arrival() || matches!(self, Op::Futex(_))
+        !self.has_one_successor()
+            || self.woken().is_some()
+            || self.is_arrival()
+            || matches!(self, Op::Futex(_) | Op::Signal(_))
     }
 
     /// Whether the other operation cannot happen before this one although they conflict. `owned`:

@@ -17,6 +17,7 @@ use crate::interpose::io::queues::{self, Notice};
 use crate::interpose::io::readiness::revents;
 use crate::interpose::io::regular_files::{self, FileAccess};
 use crate::interpose::io::{calls, effects, file_locks, slots, transfers};
+use crate::interpose::process::couriers::{self, Call};
 use crate::restore::snapshot::touch;
 use crate::restore::undo::{self, kind};
 use crate::sched;
@@ -119,9 +120,22 @@ pub struct DescriptorUse {
     descriptor: i32,
     /// What happens to the other end.
     notice: Notice,
+    /// Whether a signal handler has ended the wait: there is no operation.
+    is_interrupted: bool,
 }
 
 impl DescriptorUse {
+    /// Whether a signal handler has ended the wait; then errno says so, and the use is over.
+    fn is_over(&self) -> bool {
+        if self.is_interrupted {
+            set_errno(libc::EINTR);
+            if self.is_copy {
+                close_copy(self.number);
+            }
+        }
+        self.is_interrupted
+    }
+
     /// The operation was performed: other threads may be enabled.
     pub fn end(self) {
         if self.identity != 0 {
@@ -141,33 +155,51 @@ pub fn wait_for(descriptor: i32, events: i16, pc: u64) -> DescriptorUse {
 
 /// The same for a message that is sent or received with these flags, which may say not to wait.
 fn wait_with_flags(descriptor: i32, events: i16, flags: i32, pc: u64) -> DescriptorUse {
+    wait(descriptor, events, flags, false, pc)
+}
+
+/// The same for a call that a signal handler may interrupt.
+fn wait_interruptibly(descriptor: i32, events: i16, flags: i32, pc: u64) -> DescriptorUse {
+    wait(descriptor, events, flags, true, pc)
+}
+
+fn wait(descriptor: i32, events: i16, flags: i32, interruptible: bool, pc: u64) -> DescriptorUse {
     if !controlled() {
-        return DescriptorUse { number: descriptor, is_copy: false, identity: 0, descriptor, notice: Notice::All };
+        let (number, notice) = (descriptor, Notice::All);
+        return DescriptorUse { number, is_copy: false, identity: 0, descriptor, notice, is_interrupted: false };
     }
     descriptor_ends::uses(descriptor, pc);
     slots::looks_up(descriptor, pc);
     let identity = channel(descriptor);
+    let mut is_interrupted = false;
     if identity == 0 {
         let how = if events & libc::POLLOUT != 0 { FileAccess::Change } else { FileAccess::Observe };
         regular_files::performs_at_offset(descriptor, how, pc);
     } else {
         let waits = if flags & libc::MSG_DONTWAIT == 0 { events } else { 0 };
-        wait_for_channel(descriptor, identity, waits, pc);
+        is_interrupted = wait_for_channel(descriptor, identity, waits, interruptible, pc);
     }
     let (number, is_copy) = slots::found(descriptor);
     let notice = if events & libc::POLLOUT != 0 { Notice::Input } else { Notice::Output };
-    DescriptorUse { number, is_copy, identity, descriptor, notice }
+    DescriptorUse { number, is_copy, identity, descriptor, notice, is_interrupted }
 }
 
-fn wait_for_channel(descriptor: i32, identity: u64, events: i16, pc: u64) {
+/// Waits for the channel; whether a signal handler has ended the wait.
+fn wait_for_channel(descriptor: i32, identity: u64, events: i16, interruptible: bool, pc: u64) -> bool {
     crate::interpose::process::timers::before_reading(descriptor);
     // An operation on a nonblocking descriptor never waits.
     let events = if is_nonblocking(descriptor) { 0 } else { events };
     let arg = slots::may_make_ready(io::waits_for(descriptor, events));
+    if events != 0 && interruptible {
+        couriers::begin_call(Call::Restarts, pc);
+    }
     let op = AnnouncedOp::new(OpKind::Io, identity, arg, pc);
     sched::arrive(op);
-    sched::commit(&op, Outcome::Done, 0, 0);
+    let is_interrupted = couriers::end_call() && !is_ready(descriptor, events);
+    let nothing = if is_interrupted { io::OBSERVES | io::UNORDERED } else { 0 };
+    sched::commit(&AnnouncedOp { arg: op.arg | nothing, ..op }, Outcome::Done, 0, 0);
     crate::interpose::process::timers::observe();
+    is_interrupted
 }
 
 /// A transition on what the descriptor refers to that waits for nothing.
@@ -202,7 +234,10 @@ extern "C" fn read_from(descriptor: i32, into: *mut c_void, bytes: usize, pc: u6
         return result;
     }
     let portion = transfers::choose(descriptor, bytes, pc);
-    let used = wait_for(descriptor, libc::POLLIN, pc);
+    let used = wait_interruptibly(descriptor, libc::POLLIN, 0, pc);
+    if used.is_over() {
+        return -1;
+    }
     let bytes = transfers::shortened(used.number, portion, bytes);
     if controlled() {
         touch(into.cast(), bytes);
@@ -223,7 +258,10 @@ extern "C" fn write_to(descriptor: i32, from: *const c_void, bytes: usize, pc: u
         return result;
     }
     reads(from as usize, bytes, pc);
-    let used = wait_for(descriptor, libc::POLLOUT, pc);
+    let used = wait_interruptibly(descriptor, libc::POLLOUT, 0, pc);
+    if used.is_over() {
+        return -1;
+    }
     moves(used.number);
     // SAFETY: passes on what the caller gave.
     let result = unsafe { hidden::write(used.number, from, bytes) };
@@ -283,7 +321,10 @@ extern "C" fn receive(descriptor: i32, into: *mut c_void, bytes: usize, flags: i
     if let Some(result) = net::receive_one(descriptor, into, bytes, flags, NO_SENDER, pc) {
         return result;
     }
-    let used = wait_with_flags(descriptor, libc::POLLIN, flags, pc);
+    let used = wait_interruptibly(descriptor, libc::POLLIN, flags, pc);
+    if used.is_over() {
+        return -1;
+    }
     if controlled() {
         touch(into.cast(), bytes);
     }
@@ -299,7 +340,10 @@ extern "C" fn send_to(descriptor: i32, from: *const c_void, bytes: usize, flags:
         return result;
     }
     reads(from as usize, bytes, pc);
-    let used = wait_with_flags(descriptor, libc::POLLOUT, flags, pc);
+    let used = wait_interruptibly(descriptor, libc::POLLOUT, flags, pc);
+    if used.is_over() {
+        return -1;
+    }
     // SAFETY: passes on what the caller gave.
     let result = unsafe { hidden::send(used.number, from, bytes, flags) };
     used.end();
@@ -320,7 +364,10 @@ extern "C" fn read_pieces(descriptor: i32, pieces: *const libc::iovec, count: i3
     if let Some(result) = net::receive(descriptor, Pieces::new(pieces, count.max(0) as usize), 0, pc) {
         return result.map_or_else(failed, |received| received.len as isize);
     }
-    let used = wait_for(descriptor, libc::POLLIN, pc);
+    let used = wait_interruptibly(descriptor, libc::POLLIN, 0, pc);
+    if used.is_over() {
+        return -1;
+    }
     if controlled() {
         touch_pieces(pieces, count.max(0) as usize);
         moves(used.number);
@@ -337,7 +384,10 @@ extern "C" fn write_pieces(descriptor: i32, pieces: *const libc::iovec, count: i
         return result;
     }
     reads_pieces(pieces, count.max(0) as usize, usize::MAX, pc);
-    let used = wait_for(descriptor, libc::POLLOUT, pc);
+    let used = wait_interruptibly(descriptor, libc::POLLOUT, 0, pc);
+    if used.is_over() {
+        return -1;
+    }
     moves(used.number);
     // SAFETY: passes on what the caller gave.
     let result = unsafe { hidden::writev(used.number, pieces, count) };
