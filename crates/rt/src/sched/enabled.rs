@@ -83,6 +83,9 @@ fn now(tid: usize, op: &AnnouncedOp) -> CanStep {
             if events == raddle_vocab::io::WAITS_FOR_SIGNAL {
                 return yes(crate::interpose::process::pending_signals::can_take(tid));
             }
+            if events == raddle_vocab::io::WAITS_FOR_CHILD {
+                return CanStep::Reluctant;
+            }
             if matches!(events, raddle_vocab::io::WAITS_FOR_PROGRAM | raddle_vocab::io::WAITS_FOR_CALLER) {
                 return yes(net::party::can_go_on(tid));
             }

@@ -51,7 +51,7 @@ fn park_before(kind: OpKind, order: u8, log_size: u8, obj: u64, arg: u64, pc: u6
         return last_round::arriving(&op);
     }
     effects::settle();
-    if run().me().private.handlers > 0 {
+    if run().couriers > 0 && run().me().private.handlers > 0 {
         couriers::operates(&op);
     }
     let may_spin = detector::arriving(&op);
@@ -327,6 +327,7 @@ fn record_end(status: RunStatus) {
 /// Gives the run, whose end is recorded, to the controller.
 pub fn hand_over(status: RunStatus, code: i32) -> ! {
     run().hot.controlled = false;
+    crate::interpose::process::children::end_all();
     crate::sched::debugger::finished();
     process().handover = Handover::Finished { status, code };
     loop {

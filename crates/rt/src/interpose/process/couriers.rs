@@ -119,6 +119,9 @@ pub enum Serial {
 /// The thread for which this one acts: the target of the handler that it runs, or itself.
 #[inline]
 pub fn owner(tid: u16) -> u16 {
+    if run().couriers == 0 {
+        return tid;
+    }
     run().fibers[usize::from(tid)].private.acts_for.unwrap_or(tid)
 }
 
@@ -137,7 +140,7 @@ pub fn is_foreign(tid: usize) -> bool {
 /// Whether a handler runs in the place of the thread.
 #[inline]
 pub fn is_suspended(tid: usize) -> bool {
-    run().fibers[tid].private.suspended_by.is_some()
+    run().couriers > 0 && run().fibers[tid].private.suspended_by.is_some()
 }
 
 /// The thread that a handler for this one would suspend: itself, or the courier whose handler runs in it.
@@ -345,7 +348,7 @@ pub fn gives_up() -> ! {
 /// The running thread calls a function that is not async-signal-safe.
 #[inline]
 pub fn calls_unsafe(pc: u64) {
-    if run().me().private.handlers > 0 {
+    if run().couriers > 0 && run().me().private.handlers > 0 {
         trace::misuse(Misuse::AsyncSignalUnsafe, 0, 0, pc);
     }
 }
