@@ -209,6 +209,9 @@ impl<'a> FindingBuilder<'a> {
     fn awaited(&self, object: u64, operation: OpKind, holders: &[u16]) -> String {
         match (operation, holders) {
             (OpKind::Join, [thread]) => format!("the end of {}", self.names.thread(u64::from(*thread))),
+            (OpKind::HandlerReturn, [courier]) => {
+                format!("the return of the handler {}", self.names.thread(u64::from(*courier)))
+            }
             _ => self.names.object(object),
         }
     }

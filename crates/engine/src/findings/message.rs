@@ -84,6 +84,10 @@ fn deadlock(args: &MessageArgs<'_>) -> String {
     };
     let list = args.accesses.iter().map(waits).collect::<Vec<_>>().join(", ");
     match args.detail {
+        "relock" if args.accesses.len() > 1 => {
+            let first = args.accesses.first().map_or_else(String::new, waits);
+            format!("deadlock: {first} in a signal handler, and the thread holds it that the handler interrupts")
+        }
         "relock" => format!("deadlock: {list}, which it holds itself"),
         "lost-wakeup" => format!("lost wake-up: {list}, and no thread will signal again"),
         "cycle" => format!("deadlock: {list}"),

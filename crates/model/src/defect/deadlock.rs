@@ -25,7 +25,7 @@
 //! done: no finding.
 
 use raddle_vocab::io::Endpoint;
-use raddle_vocab::{RunStatus, SECTION, io};
+use raddle_vocab::{OpKind, RunStatus, SECTION, io};
 
 use super::held::Holdings;
 use super::{Defect, Part, PartPosition, Waits};
@@ -131,7 +131,9 @@ impl<'a> Scene<'a> {
             Op::Thread(ThreadOp::Join { thread, .. }) => (0, vec![thread]),
             op => (op.object(), Vec::new()),
         };
-        Waits { operation: event.op.kind(), object, holders }
+        let is_suspended = self.holdings.suspended_by(event.thread).is_some();
+        let operation = if is_suspended { OpKind::HandlerReturn } else { event.op.kind() };
+        Waits { operation, object, holders }
     }
 
     /// Whether the thread was woken since it began to wait.
@@ -248,7 +250,12 @@ impl<'a> Scene<'a> {
         let mut owners = knot.iter().map(|&thread| self.holdings.owner(thread));
         let first = owners.next();
         let detail = if owners.all(|owner| Some(owner) == first) { "relock" } else { "cycle" };
-        self.defect(Kind::Deadlock, detail, knot)
+        // The handler comes first: it is what waits.
+        let mut knot = knot.to_vec();
+        if detail == "relock" {
+            knot.sort_by_key(|&thread| self.holdings.suspended_by(thread).is_some());
+        }
+        self.defect(Kind::Deadlock, detail, &knot)
     }
 
     /// Blocked threads that wait for no thread that could still be waited for.
@@ -294,8 +301,11 @@ impl<'a> Scene<'a> {
         };
         let parts: Vec<Part> = threads.iter().map(part).collect();
         // A thread that only joins a stuck thread is a consequence, unless it is part of a cycle.
-        let counts = |thread: &&u16| {
-            matches!(detail, "cycle" | "relock") || !is_join(&self.execution.pending[usize::from(**thread)])
+        // Where the handler interrupts its thread says nothing more.
+        let counts = |thread: &&u16| match detail {
+            "cycle" => true,
+            "relock" => self.holdings.suspended_by(**thread).is_none(),
+            _ => !is_join(&self.execution.pending[usize::from(**thread)]),
         };
         let mut places: Vec<u64> = threads.iter().filter(counts).map(|&t| self.pc(t)).collect();
         if places.is_empty() {
