@@ -8,7 +8,7 @@ use crate::interpose::before::before;
 use crate::interpose::buffers::{reads, reads_text};
 use crate::interpose::io::descriptor_ends;
 use crate::interpose::io::regular_files::{self, FileAccess, OpenFile};
-use crate::interpose::io::{descriptors, net, stream_locks};
+use crate::interpose::io::{descriptor_uses, descriptors, net, stream_locks};
 use crate::interpose::process::couriers;
 use crate::interpose::process::shared_state::{self, SharedPart};
 use crate::restore::{snapshot, undo};
@@ -67,7 +67,7 @@ pub fn takes(stream: usize, pc: u64) {
     match channel_of(stream) {
         Some(descriptor) if has_read_all(stream) => {
             stream_locks::wait_for(stream, pc);
-            descriptors::wait_for(descriptor, libc::POLLIN, pc).end();
+            descriptor_uses::wait_for(descriptor, libc::POLLIN, pc).end();
         }
         _ => input(stream, pc),
     }

@@ -215,7 +215,7 @@ pub extern "C-unwind" fn carry(_argument: usize) -> usize {
         return_to(onto, handling(onto), action);
         run().me().private.errand = next_errand(errand);
     }
-    // A courier stays one: nobody joins it.
+    // A courier stays one: no thread joins it.
     run().me().private.errand = Some(Errand { signal: 0, target: 0, serial: Serial::Sent(0) });
     0
 }
