@@ -3,7 +3,7 @@
 use crate::interpose::io::net::party::PartyWait;
 use crate::interpose::io::slots::LookUp;
 use crate::interpose::io::traversal::Traversal;
-use crate::interpose::process::couriers::{Call, Errand};
+use crate::interpose::process::couriers::{Errand, InterruptibleCall};
 use crate::interpose::thread::cancel::Cancel;
 use crate::spinloop::awaits;
 use crate::spinloop::libstdcxx_spin::LastPoll;
@@ -100,7 +100,7 @@ pub struct ThreadPrivate {
     /// Handlers that it is in and that may run at any moment.
     pub handlers: u32,
     /// The call in which it waits, if a handler may interrupt that.
-    pub call: Option<Call>,
+    pub call: Option<InterruptibleCall>,
     /// Whether a handler has.
     pub interrupted: bool,
     /// Requests for its cancellation.

@@ -7,7 +7,7 @@ use crate::interpose::io::overlay::close as close_copy;
 use crate::interpose::io::queues::{self, Notice};
 use crate::interpose::io::regular_files::{self, FileAccess};
 use crate::interpose::io::{descriptor_ends, slots};
-use crate::interpose::process::couriers::{self, Call};
+use crate::interpose::process::couriers::{self, InterruptibleCall};
 use crate::sched;
 use crate::state::{AnnouncedOp, controlled};
 use crate::syscall::set_errno;
@@ -92,7 +92,7 @@ fn wait_for_channel(descriptor: i32, identity: u64, events: i16, interruptible: 
     let events = if is_nonblocking(descriptor) { 0 } else { events };
     let arg = slots::may_make_ready(io::waits_for(descriptor, events));
     if events != 0 && interruptible {
-        couriers::begin_call(Call::Restarts, pc);
+        couriers::begin_call(InterruptibleCall::Restarts, pc);
     }
     let op = AnnouncedOp::new(OpKind::Io, identity, arg, pc);
     sched::arrive(op);

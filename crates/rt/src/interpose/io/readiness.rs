@@ -11,7 +11,7 @@ use crate::arch::entry::export;
 use crate::interpose::buffers::{changes, reads, writes};
 use crate::interpose::io::descriptors::channel;
 use crate::interpose::io::{net, overlay, queues, slots};
-use crate::interpose::process::couriers::{self, Call};
+use crate::interpose::process::couriers::{self, InterruptibleCall};
 use crate::interpose::process::timers;
 use crate::restore::snapshot::touch;
 use crate::restore::undo;
@@ -166,7 +166,7 @@ fn wait_for_any(entries: &[libc::pollfd], pc: u64) -> bool {
         note_limit(limit::EXTERNAL_WAIT);
         return false;
     };
-    couriers::begin_call(Call::Ends, pc);
+    couriers::begin_call(InterruptibleCall::Ends, pc);
     run().me().private.polled = (entries.as_ptr() as usize, entries.len());
     let arg = io::waits_for(descriptor, libc::POLLIN) | io::OBSERVES | ANY_READY;
     sched::perform(AnnouncedOp::new(OpKind::Io, about, arg, pc), Outcome::Done, 0, 0);
@@ -180,7 +180,7 @@ fn ask_about_one(entry: &mut libc::pollfd, about: u64, pc: u64) -> i32 {
     let descriptor = entry.fd;
     slots::looks_up(descriptor, pc);
     let arg = io::waits_for(descriptor, if entry.events == 0 { libc::POLLERR } else { entry.events }) | io::OBSERVES;
-    couriers::begin_call(Call::Ends, pc);
+    couriers::begin_call(InterruptibleCall::Ends, pc);
     run().me().private.polled = (core::ptr::from_ref(entry) as usize, 1);
     sched::perform(AnnouncedOp::new(OpKind::Io, about, arg, pc), Outcome::Done, 0, 0);
     let is_interrupted = couriers::end_call();

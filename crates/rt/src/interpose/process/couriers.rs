@@ -284,7 +284,7 @@ fn return_to(onto: usize, handling: Handling, action: KernelAction) {
     let restarts = action.flags & libc::SA_RESTART as u64 != 0;
     let interrupts = action.handler > libc::SIG_IGN
         && enabled(onto) == CanStep::No
-        && run().fibers[onto].private.call.is_some_and(|call| call == Call::Ends || !restarts);
+        && run().fibers[onto].private.call.is_some_and(|call| call == InterruptibleCall::Ends || !restarts);
     run().fibers[onto].private.interrupted |= interrupts;
     let op = AnnouncedOp { arg: Handling { interrupts, ..handling }.pack(), ..announced };
     let own = run().me().private.own_thread_pointer;
@@ -316,7 +316,7 @@ fn next_errand(last: Errand) -> Option<Errand> {
 
 /// How a call that waits ends when a handler has interrupted it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Call {
+pub enum InterruptibleCall {
     /// It fails with `EINTR`, unless the handler was installed with `SA_RESTART`.
     Restarts,
     /// It fails with `EINTR` in any case.
@@ -324,7 +324,7 @@ pub enum Call {
 }
 
 /// The running thread begins a call that waits: a signal before is one before the call.
-pub fn begin_call(call: Call, pc: u64) {
+pub fn begin_call(call: InterruptibleCall, pc: u64) {
     if in_use() && run().threads > 1 {
         sched::perform(AnnouncedOp::new(OpKind::CallBegin, 0, 0, pc), Outcome::Done, 0, 0);
         run().me().private.call = Some(call);

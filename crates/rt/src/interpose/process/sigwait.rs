@@ -4,7 +4,7 @@
 
 use crate::arch::entry::export;
 use crate::interpose::buffers::{reads, writes};
-use crate::interpose::process::couriers::{self, Call};
+use crate::interpose::process::couriers::{self, InterruptibleCall};
 use crate::interpose::process::pending_signals::{self, SET};
 use crate::interpose::process::{handlers, shared_state, signal_masks};
 use crate::restore::snapshot::touch;
@@ -41,7 +41,7 @@ fn wait_for_info(set: *const u64, into: *mut libc::siginfo_t, waits: bool, pc: u
     // SAFETY: the caller passes a set.
     let wanted = unsafe { *set };
     if waits {
-        couriers::begin_call(Call::Ends, pc);
+        couriers::begin_call(InterruptibleCall::Ends, pc);
     }
     pending_signals::wait(wanted, !waits, pc);
     couriers::end_call();

@@ -25,7 +25,7 @@ use crate::arch::entry::{export, hook};
 use crate::arch::signal::KernelAction;
 use crate::interpose::io::slots;
 use crate::interpose::io::{descriptors, queues};
-use crate::interpose::process::couriers::{self, Call, Errand, Serial};
+use crate::interpose::process::couriers::{self, Errand, InterruptibleCall, Serial};
 use crate::interpose::process::pending_signals::{self, Sent};
 use crate::interpose::process::shared_state;
 use crate::interpose::process::signal_masks::{self, all_block, bit};
@@ -661,8 +661,8 @@ extern "C" fn pause(pc: u64) -> i32 {
         return unsafe { hidden::pause() };
     }
     if couriers::in_use() {
-        couriers::begin_call(Call::Ends, pc);
-        run().me().private.call = Some(Call::Ends);
+        couriers::begin_call(InterruptibleCall::Ends, pc);
+        run().me().private.call = Some(InterruptibleCall::Ends);
         pending_signals::wait(0, false, pc);
         couriers::end_call();
         set_errno(libc::EINTR);
