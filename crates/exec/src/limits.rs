@@ -10,7 +10,7 @@ const SENTENCES: [(u64, &str); 21] = [
         "memory shared with other processes was used: their accesses are not seen, and it is not restored",
     ),
     (limit::CHILD_PROCESS, "a child process was started: what it does is not controlled"),
-    (limit::TIMER, "a timer or another source of signals was set up: asynchronous signals are not explored"),
+    (limit::TIMER, "a timer or a source of signals was used of which not all moments are explored"),
     (limit::CANCEL, "pthread_cancel reached a thread at a point where cancellation is not modelled"),
     (limit::SHARED_OBJECT, "a robust or process-shared object was used; it was treated as an ordinary one"),
     (limit::SYSTEM_CALL, "a system call was made that raddle does not know"),

@@ -68,6 +68,10 @@ impl TraceHasher {
                 AtomicAction::Cas { .. } => value = 0,
             },
             Op::Choice(_) => old = 0,
+            Op::Signal(op) => {
+                let handling = op.handling();
+                arg = handling.map_or(0, |it| thread(it.target) ^ mix(thread(it.onto)) ^ u64::from(it.signal));
+            }
             op => match op.woken() {
                 Some(woken) => value = woken.iter().fold(0, |sum, number| sum.wrapping_add(thread(number))),
                 None if op.is_load() => {}

@@ -18,6 +18,7 @@ const WAIT_CELLS: Cell = 2 << 60;
 const QUEUE_CELLS: Cell = 3 << 60;
 const FILE_CELLS: Cell = 4 << 60;
 const ROUND_CELLS: Cell = 5 << 60;
+const PROGRAM_CELLS: Cell = 6 << 60;
 
 /// How a transition touches a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -57,6 +58,12 @@ impl Touch {
         self.cell >> 60 == WAIT_CELLS >> 60
     }
 
+    /// Whether it is about whether a thread lives.
+    #[must_use]
+    pub fn is_life(&self) -> bool {
+        self.cell >> 60 == THREAD_CELLS >> 60
+    }
+
     /// Whether the two touches order their transitions.
     #[must_use]
     pub fn conflicts(&self, other: &Touch) -> bool {
@@ -79,6 +86,9 @@ pub fn conflict(a: &[Touch], b: &[Touch]) -> bool {
 pub fn footprint(event: &Event) -> Footprint {
     let mut prints = Footprint::new();
     event.op.footprint(event.thread, &mut prints);
+    if event.exposed {
+        prints.push(program_touch(event.thread));
+    }
     prints
 }
 
@@ -113,6 +123,12 @@ pub(crate) fn round_touch(barrier: u64, round: u64, mode: Mode) -> Touch {
 #[inline]
 pub(crate) fn queue_touch(word: u64, mode: Mode) -> Touch {
     Touch { cell: QUEUE_CELLS | (word >> 2), bytes: 0xff, mode }
+}
+
+/// Where a thread is in its program: a handler that interrupts it depends on that.
+#[inline]
+pub(crate) fn program_touch(thread: u16) -> Touch {
+    Touch { cell: PROGRAM_CELLS | u64::from(thread), bytes: 0xff, mode: Mode::Write }
 }
 
 /// A pipe, or a thing of a regular file.

@@ -18,6 +18,8 @@ pub struct Event {
     pub accesses: u32,
     /// The number of the read in a spin loop that it is, if it is one.
     pub held: HeldRead,
+    /// Whether a signal handler may interrupt the thread before it.
+    pub exposed: bool,
     /// What was done, and what became of it.
     pub op: Op,
 }
@@ -61,7 +63,7 @@ impl Event {
     /// An operation of a thread at no place in the program.
     #[must_use]
     pub fn new(thread: u16, op: Op) -> Self {
-        Event { thread, pc: 0, accesses: 0, held: HeldRead::NONE, op }
+        Event { thread, pc: 0, accesses: 0, held: HeldRead::NONE, exposed: false, op }
     }
 
     /// The same for an operation in the words of the wire.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use raddle_vocab::handler;
 use raddle_vocab::party::Party;
 
 /// Names a thread by how it was created: main is the empty path, its third child `[3]`, the first
@@ -20,6 +21,12 @@ impl ThreadPath {
         }
     }
 
+    /// Whether it names the courier of a signal.
+    #[must_use]
+    pub fn is_courier(&self) -> bool {
+        self.0.last().is_some_and(|&component| handler::of_component(component).is_some())
+    }
+
     /// The name of a party.
     #[must_use]
     pub fn of_party(party: Party) -> Self {
@@ -28,18 +35,23 @@ impl ThreadPath {
 }
 
 impl fmt::Display for ThreadPath {
-    /// `T0` for main, `T3` for its third child, `T3.1` for that one's first; `client1` for a party.
+    /// `T0` for main, `T3` for its third child, `T3.1` for that one's first; `T3.h1` for the first signal
+    /// that it sends to a handler; `client1` for a party.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(party) = self.party() {
             return write!(f, "{party}");
         }
-        match self.0.split_first() {
-            None => f.write_str("T0"),
-            Some((first, rest)) => {
-                write!(f, "T{first}")?;
-                rest.iter().try_for_each(|n| write!(f, ".{n}"))
-            }
+        f.write_str("T")?;
+        if self.0.is_empty() {
+            return f.write_str("0");
         }
+        self.0.iter().enumerate().try_for_each(|(index, &component)| {
+            let dot = if index > 0 { "." } else { "" };
+            match handler::of_component(component) {
+                Some(nth) => write!(f, "{dot}h{nth}"),
+                None => write!(f, "{dot}{component}"),
+            }
+        })
     }
 }
 

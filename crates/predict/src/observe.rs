@@ -242,7 +242,7 @@ impl Builder<'_> {
                     SyncOp::Free
                 }
             }
-            Op::Fence(_) | Op::Memory(_) | Op::File(_) | Op::Exit(_) | Op::Choice(_) => SyncOp::Free,
+            Op::Fence(_) | Op::Memory(_) | Op::File(_) | Op::Exit(_) | Op::Choice(_) | Op::Signal(_) => SyncOp::Free,
         }
     }
 

@@ -301,9 +301,12 @@ impl Lowering<'_> {
             AbstractOp::Store(place, ..) | AbstractOp::Rmw(_, place, ..) | AbstractOp::Cas { place, .. } => {
                 (access(place, true, true), Some(&place.index))
             }
-            AbstractOp::Fence(_) | AbstractOp::Choose(..) | AbstractOp::SectionBegin | AbstractOp::SectionEnd => {
-                (Act::Sync { at: Spans::default() }, None)
-            }
+            AbstractOp::Fence(_)
+            | AbstractOp::Choose(..)
+            | AbstractOp::HandlerBegin
+            | AbstractOp::HandlerReturn
+            | AbstractOp::SectionBegin
+            | AbstractOp::SectionEnd => (Act::Sync { at: Spans::default() }, None),
             AbstractOp::Lock(place) => {
                 (acquire(self.mutex(place), Hold::Exclusive, Patience::Block), Some(&place.index))
             }

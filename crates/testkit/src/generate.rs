@@ -52,6 +52,8 @@ pub struct Knobs {
     pub choices: bool,
     /// Atomic sections.
     pub sections: bool,
+    /// Signal handlers that interrupt main, which works then.
+    pub handlers: bool,
 }
 
 impl Knobs {
@@ -77,6 +79,7 @@ impl Knobs {
             spawning: false,
             choices: false,
             sections: false,
+            handlers: false,
         }
     }
 
@@ -122,6 +125,7 @@ impl Knobs {
             spawning: rng.below(3) == 0,
             choices: rng.below(4) == 0,
             sections: false,
+            handlers: false,
         }
     }
 }
@@ -198,8 +202,31 @@ impl Writer<'_> {
         program.bodies.push(Vec::new());
         program.bodies.extend(bodies);
         program.bodies[0] = self.main(&mut program.bodies);
+        if self.knobs.handlers {
+            self.handlers(&mut program.bodies);
+        }
         program.writers_first = self.knobs.locks && self.rng.below(2) == 0;
         program
+    }
+
+    /// Threads send one or two signals to main, which does some work meanwhile.
+    fn handlers(&mut self, bodies: &mut Vec<Vec<Stmt>>) {
+        self.in_barrier = false;
+        let work = self.body(self.knobs.length);
+        let before_joins = bodies[0].iter().position(|stmt| matches!(stmt, Stmt::Op(AbstractOp::Join(_))));
+        let at = before_joins.unwrap_or(bodies[0].len());
+        bodies[0].splice(at..at, work);
+        let threads = self.knobs.threads;
+        for _ in 0..=self.rng.below(2) {
+            let mut handler = vec![AbstractOp::HandlerBegin.into()];
+            handler.extend(self.body(self.knobs.length.min(2)));
+            handler.push(AbstractOp::HandlerReturn.into());
+            let (number, sender) = (bodies.len(), 1 + self.rng.below(threads));
+            bodies.push(handler);
+            let send = AbstractOp::Create { slot: 15, body: number, arg: num(number as i32) };
+            let at = self.rng.below(bodies[sender].len() + 1);
+            bodies[sender].insert(at, send.into());
+        }
     }
 
     /// Main creates the threads and joins them; with `spawning` also by way of each other, late, or

@@ -525,7 +525,8 @@ impl Interpreter {
             program: &self.program,
             outside: self.program.sections && !self.threads[usize::from(number)].in_section,
         };
-        let at = |pc, op| Event { pc, ..Event::new(number, op) };
+        let exposed = self.program.has_handlers();
+        let at = |pc, op| Event { pc, exposed, ..Event::new(number, op) };
         let once = |once, action| Operation::Once(OnceOp { control: self.layout.once(once), guard: false, action });
         match instr {
             Instr::OnceBegin { once: control, pc, .. } => at(*pc, once(*control, OnceAction::Begin { already: false })),

@@ -2,15 +2,20 @@
 
 use raddle_model::object::{
     AtomicAction, AtomicOp, BarrierAction, BarrierOp, ChoiceOp, CondAction, CondOp, FenceOp, MemoryAction, MemoryOp,
-    MutexAction, MutexOp, Patience, RwlockAction, RwlockOp, SemaphoreAction, SemaphoreOp, ThreadOp, WaitEnd, Woken,
+    MutexAction, MutexOp, Patience, RwlockAction, RwlockOp, SemaphoreAction, SemaphoreOp, SignalOp, ThreadOp, WaitEnd,
+    Woken,
 };
 use raddle_model::{Event, Op as Operation};
+use raddle_vocab::handler::Handling;
 use raddle_vocab::{MemOrder, MutexKind, Outcome, SECTION};
 
 use super::code::eval;
 use super::interpreter::{WORD, bits};
 use super::layout::Layout;
 use super::program::{AbstractOp, AbstractPlace, AbstractProgram, REGISTERS};
+
+/// All signals are for main.
+const HANDLING: Handling = Handling { target: 0, onto: 0, signal: 10, interrupts: false };
 
 /// Turns operations of a thread with these registers into transitions.
 pub(super) struct Lowering<'a> {
@@ -71,6 +76,8 @@ impl Lowering<'_> {
                 Operation::Thread(ThreadOp::Create { child: 0, entry: 0, detached: false, failed: false })
             }
             AbstractOp::Join(slot) => Operation::Thread(ThreadOp::Join { thread: handle(*slot), refused: false }),
+            AbstractOp::HandlerBegin => Operation::Signal(SignalOp::Begin(HANDLING)),
+            AbstractOp::HandlerReturn => Operation::Signal(SignalOp::Return(HANDLING)),
             AbstractOp::SectionBegin => section(MutexAction::Lock(Patience::Block)),
             AbstractOp::SectionEnd => section(MutexAction::Unlock),
             AbstractOp::Choose(_, values) => {
@@ -79,7 +86,7 @@ impl Lowering<'_> {
             // What no other thread sees never stands before a transition.
             AbstractOp::Set(..) | AbstractOp::Assert(_) | AbstractOp::Assume(_) | AbstractOp::Return => silent(),
         };
-        Event::new(self.thread, op)
+        Event { exposed: self.program.has_handlers(), ..Event::new(self.thread, op) }
     }
 
     fn eval(&self, value: &super::program::Expr) -> u64 {

@@ -79,6 +79,9 @@ pub fn print(program: &AbstractProgram) -> Printed {
 
 fn declarations(program: &AbstractProgram, text: &mut String) {
     text.push('\n');
+    if program.has_handlers() {
+        text.push_str("#include <signal.h>\nstatic pthread_t main_thread;\n");
+    }
     let array = |len: usize| if len == 1 { String::new() } else { format!("[{len}]") };
     for (id, var) in program.vars.iter().enumerate() {
         let init = if var.len == 1 {
@@ -114,7 +117,11 @@ fn declarations(program: &AbstractProgram, text: &mut String) {
         let _ = writeln!(text, "static pthread_once_t o{id} = PTHREAD_ONCE_INIT;");
     }
     for number in 1..program.bodies.len() {
-        let _ = writeln!(text, "static void *body{number}(void *arg);");
+        if program.is_handler(number) {
+            let _ = writeln!(text, "static void body{number}(int arg);");
+        } else {
+            let _ = writeln!(text, "static void *body{number}(void *arg);");
+        }
     }
     for number in 0..program.functions.len() {
         let _ = writeln!(text, "static void f{number}(int arg);");
@@ -140,7 +147,18 @@ impl Printer<'_> {
         } else {
             (format!("static void *body{number}(void *arg)"), "return NULL;")
         };
+        let (head, leave) = if self.program.is_handler(number) {
+            (format!("static void body{number}(int arg)"), "return;")
+        } else {
+            (head, leave)
+        };
         let mut lines = Vec::new();
+        if number == 0 && self.program.has_handlers() {
+            lines.push(("    main_thread = pthread_self();".into(), None));
+            for handler in (1..self.program.bodies.len()).filter(|&body| self.program.is_handler(body)) {
+                lines.push((format!("    signal(SIGRTMIN + {handler}, body{handler});"), None));
+            }
+        }
         if number == 0 {
             for (id, value) in self.program.sems.iter().enumerate() {
                 self.line(&mut lines, 1, format!("sem_init(&s{id}, 0, {value});"));
@@ -259,6 +277,9 @@ impl Printer<'_> {
             AbstractOp::Barrier(reg, id) => {
                 format!("r{} = pthread_barrier_wait(&b{id}) == PTHREAD_BARRIER_SERIAL_THREAD;", number(*reg))
             }
+            AbstractOp::Create { body, .. } if self.program.is_handler(*body) => {
+                format!("pthread_kill(main_thread, SIGRTMIN + {body});")
+            }
             AbstractOp::Create { slot, body, arg } => {
                 format!("h{} = start(body{body}, {});", usize::from(*slot) % HANDLES, expr(arg))
             }
@@ -268,6 +289,8 @@ impl Printer<'_> {
             }
             AbstractOp::Assert(condition) => format!("assert({});", expr(condition)),
             AbstractOp::Assume(condition) => format!("__VERIFIER_assume({});", expr(condition)),
+            AbstractOp::HandlerBegin => "{".into(),
+            AbstractOp::HandlerReturn => "}".into(),
             AbstractOp::SectionBegin => "__VERIFIER_atomic_begin();".into(),
             AbstractOp::SectionEnd => "__VERIFIER_atomic_end();".into(),
             AbstractOp::Choose(reg, values) => format!("r{} = (int)raddle_choose({values});", number(*reg)),

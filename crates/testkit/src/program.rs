@@ -140,6 +140,11 @@ pub enum AbstractOp {
     SectionBegin,
     /// Ends it.
     SectionEnd,
+    /// The thread delivers a signal to main: it suspends main until [`AbstractOp::HandlerReturn`]. What is
+    /// between is the handler.
+    HandlerBegin,
+    /// Main goes on.
+    HandlerReturn,
     /// Fails unless the expression is not 0.
     Assert(Expr),
     /// Ends the run without result unless the expression is not 0.
@@ -216,6 +221,18 @@ pub struct AbstractProgram {
 }
 
 impl AbstractProgram {
+    /// Whether the body is a signal handler, which interrupts main. It is started by other threads.
+    #[must_use]
+    pub fn is_handler(&self, body: usize) -> bool {
+        matches!(self.bodies.get(body).and_then(|body| body.first()), Some(Stmt::Op(AbstractOp::HandlerBegin)))
+    }
+
+    /// Whether there are signal handlers.
+    #[must_use]
+    pub fn has_handlers(&self) -> bool {
+        (1..self.bodies.len()).any(|body| self.is_handler(body))
+    }
+
     /// A program with `vars` integers, `mutexes` normal mutexes and a main thread that creates one
     /// thread per body, in order, and joins them all.
     #[must_use]

@@ -133,6 +133,10 @@ byte_enum! {
         LockNotFree = 30,
         /// A heap block that nothing leads to at the end of the process.
         Leak = 31,
+        /// A function that is not async-signal-safe is called in a signal handler.
+        AsyncSignalUnsafe = 32,
+        /// A signal handler has changed `errno`.
+        SignalErrno = 33,
     }
 }
 

@@ -54,6 +54,9 @@ pub const WAITS_FOR_RANGE: i16 = 0x20 | 4;
 /// As [`WAITS_FOR_LOCK`], for a signal.
 pub const WAITS_FOR_SIGNAL: i16 = 0x20 | 8;
 
+/// As [`WAITS_FOR_LOCK`], for the end of a child process.
+pub const WAITS_FOR_CHILD: i16 = 0x20 | 8 | 16;
+
 /// As [`WAITS_FOR_LOCK`], for room in the queue of a socket that another one connects to.
 pub const WAITS_FOR_QUEUE: i16 = 0x20 | 16;
 

@@ -8,6 +8,7 @@
 
 mod codes;
 pub mod extent;
+pub mod handler;
 pub mod io;
 mod op;
 mod open;

@@ -145,6 +145,14 @@ byte_enum! {
         /// A value that the program leaves open. arg: number of values, that is, of successors.
         /// value: which of them, old: what the program got.
         Choose = 96,
+
+        /// A handler of the program begins, in a thread of its own that acts for another one. arg: see
+        /// `handler`. Enabled while the signal is pending and not blocked.
+        Deliver = 97,
+        /// The handler has returned, and the interrupted thread goes on. arg: see `handler`.
+        HandlerReturn = 98,
+        /// A call begins that a handler may interrupt. obj: 0.
+        CallBegin = 99,
     }
 }
 
@@ -273,6 +281,9 @@ impl OpKind {
             OpKind::Free => "free",
             OpKind::Io => "io",
             OpKind::Choose => "choose",
+            OpKind::Deliver => "handler",
+            OpKind::HandlerReturn => "handler-return",
+            OpKind::CallBegin => "call",
         }
     }
 

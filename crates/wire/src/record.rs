@@ -85,6 +85,9 @@ pub mod flag {
 /// Set in the size of a step: the access waits while another thread is inside an atomic section.
 pub const OUTSIDE: u8 = 0x80;
 
+/// Set in the size of a step: a signal handler may interrupt the thread before it.
+pub const EXPOSED: u8 = 0x40;
+
 /// Words of a step record.
 pub const STEP_WORDS: usize = 6;
 /// Which of them holds the value: what was read or written, or what a pending operation found.

@@ -1,6 +1,5 @@
 // check:
 // verdict: incomplete
-// executions: 1
 
 // A timer that is armed can still go off: a thread that waits for it is in no deadlock. Time is
 // virtual, so an hour is over at once. When else timers could go off is not explored.
@@ -50,12 +49,14 @@ int main(void)
     struct itimerspec twice = { .it_interval = { 10, 0 }, .it_value = { 5, 0 } };
     timer_settime(timer, 0, &twice, NULL);
     pause();
-    assert(calls == 1);
+    assert(calls >= 1);
+    int before = calls;
     sleep(12);
-    assert(calls == 2);
+    assert(calls > before);
     timer_delete(timer);
+    before = calls;
     sleep(100);
-    assert(calls == 2);
+    assert(calls == before);
 
     uint64_t times = 0;
     int fd = timerfd_create(CLOCK_MONOTONIC, 0);

@@ -209,6 +209,9 @@ impl<'a> FindingBuilder<'a> {
     fn awaited(&self, object: u64, operation: OpKind, holders: &[u16]) -> String {
         match (operation, holders) {
             (OpKind::Join, [thread]) => format!("the end of {}", self.names.thread(u64::from(*thread))),
+            (OpKind::HandlerReturn, [courier]) => {
+                format!("the return of the handler {}", self.names.thread(u64::from(*courier)))
+            }
             _ => self.names.object(object),
         }
     }
@@ -285,6 +288,9 @@ impl<'a> FindingBuilder<'a> {
     fn incident_word<'b>(&self, incident: &Incident, detail: &'b str) -> &'b str {
         if !matches!(incident.kind, IncidentKind::Misuse(_)) {
             return detail;
+        }
+        if incident.obj == 0 {
+            return "call";
         }
         let later = self.execution.events.iter().skip(incident.after as usize);
         let next = later.filter(|step| step.thread == incident.thread).find(|step| step.op.object() == incident.obj);

@@ -84,6 +84,10 @@ fn deadlock(args: &MessageArgs<'_>) -> String {
     };
     let list = args.accesses.iter().map(waits).collect::<Vec<_>>().join(", ");
     match args.detail {
+        "relock" if args.accesses.len() > 1 => {
+            let first = args.accesses.first().map_or_else(String::new, waits);
+            format!("deadlock: {first} in a signal handler, and the thread holds it that the handler interrupts")
+        }
         "relock" => format!("deadlock: {list}, which it holds itself"),
         "lost-wakeup" => format!("lost wake-up: {list}, and no thread will signal again"),
         "cycle" => format!("deadlock: {list}"),
@@ -142,6 +146,10 @@ fn misuse(args: &MessageArgs<'_>) -> String {
         "join-detached" => format!("{thread} joins or detaches a detached thread"),
         "join-self" => format!("{thread} joins itself"),
         "bad-thread" => format!("{thread} uses a thread handle that names no thread"),
+        "async-signal-unsafe" => {
+            format!("{thread} calls a function in a signal handler that is not async-signal-safe")
+        }
+        "signal-errno" => format!("{thread} changes errno in a signal handler and does not restore it"),
         "barrier-count" => format!("{thread} initialises {object} for no thread"),
         "free-locked" => format!("{thread} frees memory that contains {object}, which is held"),
         "reinit-in-use" => format!("{thread} initialises {object}, which is in use"),

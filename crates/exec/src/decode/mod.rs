@@ -15,6 +15,7 @@ use raddle_model::{
     Access, AccessKind, Event, EventName, Execution, FailingValue, HeldRead, Incident, IncidentKind, Op,
     Operation as _, Pending, PendingState, StateKey, ThreadInfo,
 };
+use raddle_vocab::handler;
 use raddle_vocab::party::Party;
 use raddle_vocab::policy::MAX_THREADS;
 use raddle_vocab::{Failure, MemOrder, Misuse, OpKind, Outcome, RunStatus, Words};
@@ -23,7 +24,7 @@ use rustc_hash::FxHashMap;
 
 use detail::StackOwner;
 pub use detail::{Detail, Parked};
-use thread::{CachedEvent, Effect, ThreadDecoder, ThreadProgress};
+use thread::{CachedEvent, Effect, Role, ThreadDecoder, ThreadProgress};
 
 /// What is wrong with a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -201,11 +202,11 @@ impl Decoder {
         into.recorded = 0;
         into.keys.clear();
         into.failing.clear();
-        self.add_thread(into, None, None);
+        self.add_thread(into, None, Role::Program);
     }
 
     /// Adds a thread; the caller has checked that it may have that number.
-    fn add_thread(&mut self, into: &mut Execution, parent: Option<u16>, party: Option<Party>) {
+    fn add_thread(&mut self, into: &mut Execution, parent: Option<u16>, role: Role) {
         let number = self.count;
         if into.threads.len() == number {
             into.threads.push(ThreadInfo::default());
@@ -217,9 +218,14 @@ impl Decoder {
         if let Some(parent) = parent {
             let parent = usize::from(parent);
             let progress = &mut self.threads[parent].progress;
-            progress.children += u32::from(party.is_none());
+            progress.children += u32::from(role == Role::Program);
+            progress.couriers += u32::from(role == Role::Courier);
             new.path.0.extend_from_slice(&earlier[parent].path.0);
-            new.path.0.push(party.map_or(progress.children, Party::component));
+            new.path.0.push(match role {
+                Role::Program => progress.children,
+                Role::Party(party) => party.component(),
+                Role::Courier => handler::component(progress.couriers),
+            });
         }
         into.pending.truncate(number);
         into.pending.push(unknown_pending(number as u16));
@@ -286,9 +292,9 @@ impl Decoder {
         let effect = cached.effect;
         let is_possible = match effect {
             Effect::None | Effect::Ends => true,
-            Effect::Creates(child, None) => usize::from(child) == known && known < MAX_THREADS,
-            Effect::Creates(_, Some(_)) => false,
-            Effect::Names(partner) => usize::from(partner) < known,
+            Effect::Creates(child, Role::Program) => usize::from(child) == known && known < MAX_THREADS,
+            Effect::Creates(_, Role::Party(_) | Role::Courier) => false,
+            Effect::Names(one, other) => usize::from(one.max(other)) < known,
         };
         if !is_possible {
             return None;
@@ -300,7 +306,7 @@ impl Decoder {
         thread.advance(effect);
         self.stack_owner = StackOwner::End;
         if let Effect::Creates(..) = effect {
-            self.add_thread(into, Some(tid), None);
+            self.add_thread(into, Some(tid), Role::Program);
         }
         Some(rest)
     }
@@ -428,7 +434,7 @@ impl Decoder {
         };
         self.counted(header, header.count)?;
         match entry.effect {
-            Effect::Creates(child, party) => self.create(header.tid, child, party, into)?,
+            Effect::Creates(child, role) => self.create(header.tid, child, role, into)?,
             effect => self.check_partner(effect)?,
         }
         let thread = &mut self.threads[usize::from(header.tid)];
@@ -443,13 +449,7 @@ impl Decoder {
     }
 
     /// A new thread has the next number. Only main creates parties, each once.
-    fn create(
-        &mut self,
-        parent: u16,
-        child: u16,
-        party: Option<Party>,
-        into: &mut Execution,
-    ) -> Result<(), DecodeErrorKind> {
+    fn create(&mut self, parent: u16, child: u16, role: Role, into: &mut Execution) -> Result<(), DecodeErrorKind> {
         if usize::from(child) != self.count {
             return Err(DecodeErrorKind::ThreadNumber(child.into()));
         }
@@ -458,18 +458,20 @@ impl Decoder {
         }
         let is_there =
             |party: Party| into.threads[..self.count].iter().any(|thread| thread.path.party() == Some(party));
-        if let Some(party) = party.filter(|&party| parent != 0 || is_there(party)) {
+        if let Role::Party(party) = role
+            && (parent != 0 || is_there(party))
+        {
             return Err(DecodeErrorKind::Party(party));
         }
-        self.add_thread(into, Some(parent), party);
+        self.add_thread(into, Some(parent), role);
         Ok(())
     }
 
-    /// A join or detach names a thread that exists.
+    /// A join, a detach, or a handler, names threads that exist.
     fn check_partner(&self, effect: Effect) -> Result<(), DecodeErrorKind> {
         match effect {
-            Effect::Names(partner) if usize::from(partner) >= self.count => {
-                Err(DecodeErrorKind::Thread(partner.into()))
+            Effect::Names(one, other) if usize::from(one.max(other)) >= self.count => {
+                Err(DecodeErrorKind::Thread(one.max(other).into()))
             }
             _ => Ok(()),
         }
@@ -708,12 +710,13 @@ fn parse_event(header: Header, kind: OpKind, body: &[u64; record::STEP_WORDS]) -
     let (order, outcome, log_size) = record::parse_step_extra(extra);
     let order = MemOrder::from_byte(order).ok_or(DecodeErrorKind::Order(order))?;
     let outcome = Outcome::from_byte(outcome).ok_or(DecodeErrorKind::Outcome(outcome))?;
-    let (outside, log_size) = (log_size & record::OUTSIDE != 0, log_size & !record::OUTSIDE);
+    let (outside, exposed) = (log_size & record::OUTSIDE != 0, log_size & record::EXPOSED != 0);
+    let log_size = log_size & !(record::OUTSIDE | record::EXPOSED);
     if log_size > 31 {
         return Err(DecodeErrorKind::Size(log_size));
     }
     let op = Op::unpack(&Words { kind, outcome, order, size: 1 << log_size, outside, obj, arg, value, old })?;
-    Ok(Event { thread: header.tid, pc, accesses: header.count, held: HeldRead::NONE, op })
+    Ok(Event { thread: header.tid, pc, accesses: header.count, held: HeldRead::NONE, exposed, op })
 }
 
 /// The text in the words of a text record.

@@ -237,7 +237,7 @@ fn each_wrong_record_is_named() {
     assert_eq!(error(&outcome), DecodeErrorKind::Outcome(15));
     let mut size = start();
     size.0[2] |= 0xff << 56;
-    assert_eq!(error(&size), DecodeErrorKind::Size(0x7f));
+    assert_eq!(error(&size), DecodeErrorKind::Size(0x3f));
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! A thread, while its records come in.
 
-use raddle_model::object::{OpTraits, ThreadOp};
+use raddle_model::object::{OpTraits, SignalOp, ThreadOp};
 use raddle_model::{Event, EventName, Op};
+use raddle_vocab::handler;
 use raddle_vocab::party::Party;
 use raddle_wire::record::STEP_WORDS;
 
@@ -28,10 +29,32 @@ pub(super) enum Effect {
     None,
     /// It ends its thread.
     Ends,
-    /// It creates this thread, which is a scripted party or not.
-    Creates(u16, Option<Party>),
-    /// It names this thread, which has to exist.
-    Names(u16),
+    /// It creates this thread.
+    Creates(u16, Role),
+    /// It names these threads, which have to exist.
+    Names(u16, u16),
+}
+
+/// What a thread is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// A thread of the program.
+    Program,
+    /// A scripted party.
+    Party(Party),
+    /// The courier of a signal.
+    Courier,
+}
+
+impl Role {
+    /// That of a thread which begins at this place.
+    fn of_entry(entry: u64) -> Self {
+        match Party::of_place(entry) {
+            Some((party, _)) => Role::Party(party),
+            None if handler::of_place(entry).is_some() => Role::Courier,
+            None => Role::Program,
+        }
+    }
 }
 
 impl Effect {
@@ -39,10 +62,13 @@ impl Effect {
         match *op {
             Op::Thread(ThreadOp::End) => Effect::Ends,
             Op::Thread(ThreadOp::Create { child, entry, failed: false, .. }) => {
-                Effect::Creates(child, Party::of_place(entry).map(|(party, _)| party))
+                Effect::Creates(child, Role::of_entry(entry))
             }
             Op::Thread(ThreadOp::Join { thread, refused: false } | ThreadOp::Detach { thread }) => {
-                Effect::Names(thread)
+                Effect::Names(thread, thread)
+            }
+            Op::Signal(SignalOp::Begin(handling) | SignalOp::Return(handling)) => {
+                Effect::Names(handling.target, handling.onto)
             }
             _ => Effect::None,
         }
@@ -67,6 +93,8 @@ impl CachedEvent {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ThreadProgress {
     pub children: u32,
+    /// Couriers that it has created.
+    pub couriers: u32,
     /// Transitions so far.
     pub events: u32,
     /// Accesses since its last transition, as far as recorded.

@@ -345,7 +345,9 @@ fn step_of(row: StepRow, objects: &mut Near, places: &mut Near) -> Result<Event,
         old: row.old,
     };
     let op = Op::unpack(&words).map_err(|error| error.to_string())?;
-    Ok(Event { thread: row.thread, pc: places.decode(row.pc), accesses: row.accesses, held: HeldRead::NONE, op })
+    let (pc, accesses) = (places.decode(row.pc), row.accesses);
+    // Nothing is reordered that comes from a recording.
+    Ok(Event { thread: row.thread, pc, accesses, held: HeldRead::NONE, exposed: false, op })
 }
 
 fn access_row(access: &Access, addresses: &mut Near, places: &mut Near) -> AccessRow {

@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use raddle_model::ThreadPath;
+use raddle_vocab::handler;
 use raddle_vocab::party::Party;
 use raddle_vocab::{OpKind, Outcome};
 use serde::{Deserialize, Serialize};
@@ -141,6 +142,10 @@ pub(super) fn parse_thread(text: &str) -> Option<ThreadPath> {
     if numbers == "0" {
         return Some(ThreadPath::default());
     }
-    let number = |part: &str| u32::from_str(part).ok().filter(|&n| n > 0 && n <= u32::MAX / 2 && part == n.to_string());
+    let number = |part: &str| {
+        let (digits, is_courier) = part.strip_prefix('h').map_or((part, false), |digits| (digits, true));
+        let number = u32::from_str(digits).ok().filter(|&n| n > 0 && n <= u32::MAX / 4 && digits == n.to_string())?;
+        Some(if is_courier { handler::component(number) } else { number })
+    };
     numbers.split('.').map(number).collect::<Option<Vec<u32>>>().map(ThreadPath)
 }

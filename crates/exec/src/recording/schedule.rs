@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 
 use raddle_model::SyncState;
 use raddle_model::{Choice, Event, Execution, Op, Operation as _, PendingState, Request, ThreadPath};
+use raddle_vocab::handler;
 use raddle_vocab::party::Party;
 use raddle_vocab::policy::{MAX_THREADS, Policy};
 use raddle_vocab::{OpKind, Outcome, RunStatus};
 
+use super::json::parse_thread;
 use super::{Recording, RecordingNames, ScheduleEntry};
 use crate::native::{RunPlan, Stop};
 
@@ -50,8 +52,9 @@ pub fn choices_of(entries: &[ScheduleEntry]) -> Result<Vec<Choice>, ScheduleErro
         number: u16,
         steps: u32,
         children: u32,
+        couriers: u32,
     }
-    let main = Thread { number: 0, steps: 0, children: 0 };
+    let main = Thread { number: 0, steps: 0, children: 0, couriers: 0 };
     let mut threads = BTreeMap::from([(&[][..], main)]);
     let mut choices = Vec::with_capacity(entries.len());
     // Threads that no entry has mentioned yet.
@@ -62,7 +65,7 @@ pub fn choices_of(entries: &[ScheduleEntry]) -> Result<Vec<Choice>, ScheduleErro
             let number = created.remove(path);
             let number =
                 number.ok_or_else(|| ScheduleError::NoSuchThread { entry: index + 1, thread: entry.thread.clone() })?;
-            threads.insert(path, Thread { number, steps: 0, children: 0 });
+            threads.insert(path, Thread { number, steps: 0, children: 0, couriers: 0 });
         }
         let total = threads.len() + created.len();
         let Some(thread) = threads.get_mut(path) else { continue };
@@ -76,10 +79,16 @@ pub fn choices_of(entries: &[ScheduleEntry]) -> Result<Vec<Choice>, ScheduleErro
             if total >= MAX_THREADS {
                 return Err(ScheduleError::TooManyThreads);
             }
-            // A party is named by the entry that creates it, and does not count.
+            // Parties and couriers are named by the entries that create them, and do not count.
             let party = entry.object.as_deref().and_then(Party::named).filter(|_| path.is_empty());
-            thread.children += u32::from(party.is_none());
-            let last = party.map_or(thread.children, Party::component);
+            let is_courier = entry.object.as_deref().and_then(parse_thread).is_some_and(|path| path.is_courier());
+            thread.children += u32::from(party.is_none() && !is_courier);
+            thread.couriers += u32::from(is_courier);
+            let last = match party {
+                Some(party) => party.component(),
+                None if is_courier => handler::component(thread.couriers),
+                None => thread.children,
+            };
             created.insert([path, &[last]].concat(), total as u16);
         }
     }

@@ -550,7 +550,13 @@ fn is_awaiting(pending: &Pending) -> bool {
 }
 
 fn chosen_event(event: &Event, choice: u16) -> ChosenEvent {
-    ChosenEvent { step: *event, choice, touches: footprint(event) }
+    let mut touches = footprint(event);
+    // Nothing else touches a thread before it is created. In another order its number may be that of
+    // another thread.
+    if event.op.created().is_some() {
+        touches.retain(|touch| !touch.is_life());
+    }
+    ChosenEvent { step: *event, choice, touches }
 }
 
 impl Strategy for Dpor {

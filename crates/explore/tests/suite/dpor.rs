@@ -121,6 +121,12 @@ fn agrees_with_brute_force_about_atomic_sections() {
     assert!(compare(seeds(300), knobs) > sample(100));
 }
 
+#[test]
+fn agrees_with_brute_force_about_signal_handlers() {
+    let knobs = |seed| Knobs { handlers: true, awaits: false, ..Knobs::drawn(seed ^ 0x7777, 2, 2) };
+    assert!(compare(seeds(400), knobs) > sample(150));
+}
+
 /// Programs that brute force cannot cope with: the two reductions have little in common.
 #[test]
 fn agrees_with_the_optimal_search() {

@@ -1,7 +1,8 @@
 //! Deadlocks and livelocks: which threads can never go on, judged at the end of a run in which no
 //! thread can step.
 //!
-//! * `relock`: a thread waits for a lock that it holds itself.
+//! * `relock`: a thread waits for a lock that it holds itself. So does a signal handler that waits for a
+//!   lock of the thread that it interrupts.
 //! * `cycle`: threads wait for each other's locks or ends. Such a cycle stays closed to the end of
 //!   the run, so it is enough to look there. It counts even if the process has exited.
 //! * `lost-wakeup`: a thread waits to be woken, and the object was signalled before.
@@ -24,13 +25,15 @@
 //! done: no finding.
 
 use raddle_vocab::io::Endpoint;
-use raddle_vocab::{RunStatus, SECTION, io};
+use raddle_vocab::{OpKind, RunStatus, SECTION, io};
 
 use super::held::Holdings;
 use super::{Defect, Part, PartPosition, Waits};
 use crate::execution::{Event, Execution, Pending, PendingState};
 use crate::finding::Kind;
-use crate::object::{AtomicOp, CondAction, CondOp, MemoryOp, Op, Operation as _, Patience, RwlockAction, ThreadOp};
+use crate::object::{
+    AtomicOp, CondAction, CondOp, MemoryOp, Op, Operation as _, Patience, RwlockAction, SignalOp, ThreadOp,
+};
 
 /// Every deadlock and livelock at the end of the execution.
 pub(super) fn find(execution: &Execution, holdings: &Holdings, until_idle: bool, into: &mut Vec<Defect>) {
@@ -72,7 +75,9 @@ pub(super) fn find(execution: &Execution, holdings: &Holdings, until_idle: bool,
 /// Whether the thread can never go on by itself.
 fn is_stuck(pending: &Pending) -> bool {
     let is_uncalled = matches!(pending.event.op, Op::File(op) if op.events == io::WAITS_FOR_CALLER);
-    matches!(pending.state, PendingState::Blocked | PendingState::Awaiting) && !is_uncalled
+    // A signal may stay pending for ever.
+    let is_undelivered = matches!(pending.event.op, Op::Signal(SignalOp::Begin(_)));
+    matches!(pending.state, PendingState::Blocked | PendingState::Awaiting) && !is_uncalled && !is_undelivered
 }
 
 /// The end of a run.
@@ -98,6 +103,10 @@ impl<'a> Scene<'a> {
             holding.map(|held| held.thread).collect()
         };
         let (object, holders) = match event.op {
+            // The operation before which it is suspended does not matter.
+            _ if self.holdings.suspended_by(event.thread).is_some() => {
+                (0, self.holdings.suspended_by(event.thread).into_iter().collect())
+            }
             _ if pending.state == PendingState::Awaiting => (event.op.object(), Vec::new()),
             _ if pending.state != PendingState::Blocked => (0, Vec::new()),
             Op::Atomic(AtomicOp { outside: true, .. }) | Op::Memory(MemoryOp { outside: true, .. }) => {
@@ -122,7 +131,9 @@ impl<'a> Scene<'a> {
             Op::Thread(ThreadOp::Join { thread, .. }) => (0, vec![thread]),
             op => (op.object(), Vec::new()),
         };
-        Waits { operation: event.op.kind(), object, holders }
+        let is_suspended = self.holdings.suspended_by(event.thread).is_some();
+        let operation = if is_suspended { OpKind::HandlerReturn } else { event.op.kind() };
+        Waits { operation, object, holders }
     }
 
     /// Whether the thread was woken since it began to wait.
@@ -235,8 +246,16 @@ impl<'a> Scene<'a> {
     }
 
     fn knot(&self, knot: &[u16]) -> Defect {
-        let detail = if knot.len() == 1 { "relock" } else { "cycle" };
-        self.defect(Kind::Deadlock, detail, knot)
+        // A handler that waits for a lock of the thread that it interrupts waits for itself.
+        let mut owners = knot.iter().map(|&thread| self.holdings.owner(thread));
+        let first = owners.next();
+        let detail = if owners.all(|owner| Some(owner) == first) { "relock" } else { "cycle" };
+        // The handler comes first: it is what waits.
+        let mut knot = knot.to_vec();
+        if detail == "relock" {
+            knot.sort_by_key(|&thread| self.holdings.suspended_by(thread).is_some());
+        }
+        self.defect(Kind::Deadlock, detail, &knot)
     }
 
     /// Blocked threads that wait for no thread that could still be waited for.
@@ -282,8 +301,11 @@ impl<'a> Scene<'a> {
         };
         let parts: Vec<Part> = threads.iter().map(part).collect();
         // A thread that only joins a stuck thread is a consequence, unless it is part of a cycle.
-        let counts = |thread: &&u16| {
-            matches!(detail, "cycle" | "relock") || !is_join(&self.execution.pending[usize::from(**thread)])
+        // Where the handler interrupts its thread says nothing more.
+        let counts = |thread: &&u16| match detail {
+            "cycle" => true,
+            "relock" => self.holdings.suspended_by(**thread).is_none(),
+            _ => !is_join(&self.execution.pending[usize::from(**thread)]),
         };
         let mut places: Vec<u64> = threads.iter().filter(counts).map(|&t| self.pc(t)).collect();
         if places.is_empty() {

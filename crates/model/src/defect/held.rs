@@ -1,7 +1,9 @@
 //! Which locks a thread holds.
 
+use raddle_vocab::handler::Handling;
+
 use crate::execution::Event;
-use crate::object::{LockChange, ThreadOp};
+use crate::object::{LockChange, Op, SignalOp, ThreadOp};
 
 /// A lock that a thread holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,12 +32,15 @@ pub struct Holdings {
     others: usize,
     /// Whether a thread has acquired a lock that was not free, while others could have.
     is_overwritten: bool,
+    /// Couriers whose handlers run, each with its target and the thread that it has suspended.
+    handlers: Vec<(u16, Handling)>,
 }
 
 impl Holdings {
     /// Forgets all locks held.
     pub fn clear(&mut self) {
         self.all.clear();
+        self.handlers.clear();
         (self.others, self.is_overwritten) = (0, false);
     }
 
@@ -55,19 +60,37 @@ impl Holdings {
         self.is_overwritten
     }
 
+    /// The thread for which this one acts: the target of the handler that it runs, or itself.
+    #[must_use]
+    pub fn owner(&self, thread: u16) -> u16 {
+        let running = self.handlers.iter().rev().find(|(courier, _)| *courier == thread);
+        running.map_or(thread, |(_, handling)| handling.target)
+    }
+
+    /// The courier that runs a handler in the place of the thread.
+    #[must_use]
+    pub fn suspended_by(&self, thread: u16) -> Option<u16> {
+        self.handlers.iter().find(|(_, handling)| handling.onto == thread).map(|&(courier, _)| courier)
+    }
+
     /// Follows one event.
     #[inline]
     pub fn apply(&mut self, event: &Event, number: u32) {
+        match event.op {
+            Op::Signal(SignalOp::Begin(handling)) => self.handlers.push((event.thread, handling)),
+            Op::Signal(SignalOp::Return(_)) => self.handlers.retain(|(courier, _)| *courier != event.thread),
+            _ => {}
+        }
         match event.op.lock_change() {
             Some(LockChange::Acquire { object, shared, once, was_free }) => {
-                let (thread, pc) = (event.thread, event.pc);
+                let (thread, pc) = (self.owner(event.thread), event.pc);
                 if was_free && self.of_object(object).any(|held| !(held.shared && shared)) {
                     self.is_overwritten |= self.others > 0;
                     self.all.retain(|held| held.object != object);
                 }
                 self.acquire(Held { thread, object, pc, shared, depth: 1, once, event: number });
             }
-            Some(LockChange::Release(object)) => self.release(event.thread, object),
+            Some(LockChange::Release(object)) => self.release(self.owner(event.thread), object),
             // A store to any atomic location: mostly, no lock is held.
             Some(LockChange::FinishGuard(_)) if self.all.is_empty() => {}
             Some(LockChange::FinishGuard(guard)) => {

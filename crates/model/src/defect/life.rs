@@ -1,6 +1,7 @@
 //! What is left over at the end: locks of threads that have ended, threads that were never joined,
 //! objects that were never destroyed.
 
+use raddle_vocab::handler;
 use raddle_vocab::party::Party;
 use raddle_vocab::{Outcome, RunStatus};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -253,8 +254,9 @@ impl Leftovers {
 
     fn thread(&mut self, event: &Event, op: ThreadOp, number: u32) {
         match op {
-            // A party is no thread of the program.
-            ThreadOp::Create { entry, .. } if Party::of_place(entry).is_some() => {}
+            // Parties and couriers are no threads of the program.
+            ThreadOp::Create { entry, .. }
+                if Party::of_place(entry).is_some() || handler::of_place(entry).is_some() => {}
             ThreadOp::Create { child, detached, failed: false, .. } => {
                 if let Some(child) = self.children.get_mut(usize::from(child)) {
                     *child = Child { unjoined: (!detached).then_some(number), runs: true };
@@ -346,6 +348,7 @@ impl Leftovers {
                 | Op::Once(_)
                 | Op::Exit(_)
                 | Op::Choice(_)
+                | Op::Signal(_)
                 | Op::Thread(_) => continue,
             };
             let position = PartPosition::Event(number);

@@ -266,7 +266,10 @@ fn of_incident(number: usize, incident: &Incident) -> Option<Defect> {
     let part = Part { thread: incident.thread, pc: incident.pc, position, waits: None, locks: Vec::new() };
     let object = (incident.obj != 0).then_some(incident.obj);
     let defect = Defect::new(kind, detail, vec![incident.pc]).about(object).with(vec![part]);
-    Some(Defect { text: incident.text.clone(), ..defect })
+    // They harm only where the handler meets the interrupted thread at a bad moment.
+    let is_warning = matches!(incident.kind, IncidentKind::Misuse(Misuse::AsyncSignalUnsafe | Misuse::SignalErrno));
+    let severity = if is_warning { Severity::Warning } else { defect.severity };
+    Some(Defect { text: incident.text.clone(), severity, ..defect })
 }
 
 /// A status that the program should not exit with. A thread that failed has a defect of its own.

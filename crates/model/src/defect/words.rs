@@ -39,6 +39,8 @@ pub fn misuse(which: Misuse) -> &'static str {
         Misuse::BadFree => "bad-free",
         Misuse::Leak => "leak",
         Misuse::BadThread => "bad-thread",
+        Misuse::AsyncSignalUnsafe => "async-signal-unsafe",
+        Misuse::SignalErrno => "signal-errno",
     }
 }
 

@@ -180,7 +180,7 @@ impl Op {
     #[inline]
     pub fn address(&self) -> Option<u64> {
         match self {
-            Op::Thread(_) | Op::Exit(_) | Op::Fence(_) | Op::File(_) | Op::Choice(_) => None,
+            Op::Thread(_) | Op::Exit(_) | Op::Fence(_) | Op::File(_) | Op::Choice(_) | Op::Signal(_) => None,
             _ => Some(self.object()).filter(|&object| object != 0),
         }
     }
@@ -251,6 +251,7 @@ impl Op {
         };
         match self {
             Op::Thread(op) => Op::Thread(op.renumbered(number)),
+            Op::Signal(op) => Op::Signal(op.renumbered(number)),
             Op::Cond(mut op) => {
                 if let CondAction::Signal { woken, .. } | CondAction::Broadcast { woken, .. } = &mut op.action {
                     *woken = map(*woken);
@@ -340,6 +341,7 @@ impl Op {
             | Op::Memory(_)
             | Op::File(_)
             | Op::Exit(_)
+            | Op::Signal(_)
             | Op::Choice(_) => false,
         }
     }
@@ -362,6 +364,7 @@ impl Op {
             | Op::Memory(_)
             | Op::File(_)
             | Op::Exit(_)
+            | Op::Signal(_)
             | Op::Choice(_) => false,
         }
     }
@@ -387,6 +390,7 @@ impl Op {
             | Op::Fence(_)
             | Op::Memory(_)
             | Op::File(_)
+            | Op::Signal(_)
             | Op::Exit(_) => true,
         }
     }
@@ -524,6 +528,7 @@ impl Op {
             | Op::Memory(_)
             | Op::File(_)
             | Op::Exit(_)
+            | Op::Signal(_)
             | Op::Choice(_) => None,
         }
     }
@@ -534,6 +539,8 @@ impl Op {
         let own = match self {
             Op::Atomic(op) => OpTraits::AWAITED.only_if(op.awaited().is_some()),
             Op::File(op) => OpTraits::WAITS_FOR_IO.only_if(op.waits()),
+            // Whether a signal may be delivered is known to the target only.
+            Op::Signal(op) => OpTraits::WAITS_FOR_IO.only_if(op.can_block()),
             Op::Futex(op) => OpTraits::WAITS_FOR_FUTEX.only_if(op.is_wait()),
             Op::Memory(op) => OpTraits::CHANGES_LIFE.only_if(op.action == MemoryAction::Free),
             op => OpTraits::CHANGES_LIFE.only_if(op.life_change().is_some()),
@@ -581,6 +588,7 @@ impl Op {
             | Op::Memory(_)
             | Op::File(_)
             | Op::Exit(_)
+            | Op::Signal(_)
             | Op::Choice(_) => None,
         }
     }
@@ -615,6 +623,7 @@ impl Op {
             | Op::Memory(_)
             | Op::File(_)
             | Op::Exit(_)
+            | Op::Signal(_)
             | Op::Choice(_) => false,
         }
     }
@@ -634,7 +643,10 @@ impl Op {
     #[must_use]
     #[inline]
     pub fn touches_vary(&self) -> bool {
-        !self.has_one_successor() || self.woken().is_some() || self.is_arrival() || matches!(self, Op::Futex(_))
+        !self.has_one_successor()
+            || self.woken().is_some()
+            || self.is_arrival()
+            || matches!(self, Op::Futex(_) | Op::Signal(_))
     }
 
     /// Whether the other operation cannot happen before this one although they conflict. `owned`:

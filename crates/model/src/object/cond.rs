@@ -136,7 +136,7 @@ impl Operation for CondOp {
     fn attempt(&self, thread: u16, state: &SyncState, choice: u16) -> Option<Outcome> {
         match self.action {
             CondAction::Reacquire { mutex, .. } => {
-                let is_free = state.mutex(mutex).0.is_none_or(|owner| owner == thread);
+                let is_free = state.mutex(mutex).0.is_none_or(|owner| owner == state.owner(thread));
                 state.end_of_wait(thread, choice).filter(|_| is_free).map(WaitEnd::outcome)
             }
             CondAction::Resume { .. } => state.end_of_wait(thread, choice).map(WaitEnd::outcome),
@@ -171,7 +171,7 @@ impl Operation for CondOp {
         match self.action {
             CondAction::Init | CondAction::Destroy => state.set_object(self.cond, State::Untouched),
             CondAction::Wait { mutex, timed } => {
-                if state.mutex(mutex).0 == Some(thread) {
+                if state.mutex(mutex).0 == Some(state.owner(thread)) {
                     state.unlock_mutex(mutex);
                 }
                 state.enqueue(Space::Object, self.cond, thread, timed);

@@ -148,7 +148,10 @@ impl Operation for FileOp {
     }
 
     /// A wait is disabled where what it waits for is known not to be ready.
-    fn attempt(&self, _thread: u16, state: &SyncState, _choice: u16) -> Option<Outcome> {
+    fn attempt(&self, thread: u16, state: &SyncState, _choice: u16) -> Option<Outcome> {
+        if state.thread(thread).interrupted {
+            return Some(Outcome::Done);
+        }
         let unmet = self.effect.condition().filter(|condition| {
             let second = self.second.map(SecondTouch::identity).filter(|_| condition.on_second);
             let thing = if condition.on_second { second } else { Some(self.identity) };
@@ -157,7 +160,8 @@ impl Operation for FileOp {
         unmet.is_none().then_some(Outcome::Done)
     }
 
-    fn apply(&self, _thread: u16, state: &mut SyncState) {
+    fn apply(&self, thread: u16, state: &mut SyncState) {
+        state.end_interruption(thread);
         for (thing, readiness) in self.readied() {
             state.set_readiness(thing, readiness);
         }

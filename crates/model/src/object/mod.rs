@@ -22,6 +22,7 @@ mod order;
 mod process;
 mod rwlock;
 mod semaphore;
+mod signal;
 #[cfg(test)]
 mod tests;
 mod thread;
@@ -48,6 +49,7 @@ pub use process::ExitOp;
 pub(crate) use rwlock::Holds;
 pub use rwlock::{RwlockAction, RwlockOp};
 pub use semaphore::{SemaphoreAction, SemaphoreOp};
+pub use signal::SignalOp;
 pub use thread::ThreadOp;
 pub use waiting::{Patience, WaitEnd, Woken};
 
@@ -208,6 +210,8 @@ pub enum Op {
     Exit(ExitOp),
     /// A value that the program leaves open.
     Choice(ChoiceOp),
+    /// Around a signal handler.
+    Signal(SignalOp),
 }
 
 const _: () = assert!(size_of::<Op>() <= 48, "the search copies operations all the time");
@@ -230,6 +234,7 @@ macro_rules! each {
             Op::File($inner) => $body,
             Op::Exit($inner) => $body,
             Op::Choice($inner) => $body,
+            Op::Signal($inner) => $body,
         }
     };
 }
@@ -252,6 +257,7 @@ macro_rules! map {
             Op::File($inner) => Op::File($body),
             Op::Exit($inner) => Op::Exit($body),
             Op::Choice($inner) => Op::Choice($body),
+            Op::Signal($inner) => Op::Signal($body),
         }
     };
 }
@@ -333,6 +339,7 @@ impl Operation for Op {
             OpKind::Read | OpKind::Write | OpKind::Free => MemoryOp::unpack(words).map(Op::Memory),
             OpKind::Io => FileOp::unpack(words).map(Op::File),
             OpKind::Choose => ChoiceOp::unpack(words).map(Op::Choice),
+            OpKind::Deliver | OpKind::HandlerReturn | OpKind::CallBegin => SignalOp::unpack(words).map(Op::Signal),
         }
     }
 

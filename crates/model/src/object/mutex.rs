@@ -72,7 +72,7 @@ impl MutexOp {
     /// What a lock operation does now.
     fn lock(&self, thread: u16, state: &SyncState, patience: Patience) -> Option<Outcome> {
         let (owner, _) = state.mutex(self.mutex);
-        if owner != Some(thread) {
+        if owner != Some(state.owner(thread)) {
             return patience.acquire(owner.is_none());
         }
         match self.kind {
@@ -85,7 +85,7 @@ impl MutexOp {
     fn unlock(&self, thread: u16, state: &SyncState) -> Outcome {
         let (owner, depth) = state.mutex(self.mutex);
         match self.kind {
-            MutexKind::ErrorCheck | MutexKind::Recursive if owner != Some(thread) => Outcome::Refused,
+            MutexKind::ErrorCheck | MutexKind::Recursive if owner != Some(state.owner(thread)) => Outcome::Refused,
             _ if depth > 1 => Outcome::Nested,
             _ => Outcome::Done,
         }
@@ -160,7 +160,8 @@ impl Operation for MutexOp {
         match self.action {
             // Where the memory is reused, what it held before is no owner.
             MutexAction::Lock(_) if self.outcome == Outcome::Done => {
-                state.set_object(self.mutex, State::Mutex { owner: Some(thread), depth: 1 });
+                let owner = Some(state.owner(thread));
+                state.set_object(self.mutex, State::Mutex { owner, depth: 1 });
             }
             MutexAction::Lock(_) if changes => state.lock_mutex(self.mutex, thread),
             MutexAction::Unlock if changes => state.unlock_mutex(self.mutex),
@@ -215,7 +216,7 @@ impl SyncState {
     /// Whether no other thread is inside an atomic section.
     #[inline]
     pub(crate) fn is_outside_sections(&self, thread: u16) -> bool {
-        self.mutex(SECTION).0.is_none_or(|holder| holder == thread)
+        self.mutex(SECTION).0.is_none_or(|holder| holder == self.owner(thread))
     }
 
     /// The owner, if the mutex is held, and how often it is locked.
@@ -228,6 +229,7 @@ impl SyncState {
 
     pub(super) fn lock_mutex(&mut self, mutex: u64, thread: u16) {
         let (owner, depth) = self.mutex(mutex);
+        let thread = self.owner(thread);
         let depth = if owner == Some(thread) { depth + 1 } else { 1 };
         self.set_object(mutex, State::Mutex { owner: Some(thread), depth });
     }

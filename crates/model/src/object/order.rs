@@ -28,6 +28,10 @@ pub trait OrderSink {
     fn join(&mut self, _thread: u16) {}
     /// The thread sees that another one has ended.
     fn observe_end(&mut self, _thread: u16) {}
+    /// The thread goes on in the place of this one, which is suspended.
+    fn suspend(&mut self, _thread: u16) {}
+    /// The thread lets the suspended one go on.
+    fn resume(&mut self, _thread: u16) {}
     /// The thread takes over what was released through the carrier.
     fn acquire(&mut self, _addr: u64, _carrier: Carrier) {}
     /// The thread releases through an object in memory: the order is gone once its bytes are

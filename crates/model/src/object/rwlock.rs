@@ -61,7 +61,7 @@ impl RwlockOp {
 
     fn lock(&self, thread: u16, state: &SyncState, patience: Patience, shared: bool) -> Option<Outcome> {
         let Holds { writer, readers, waiting } = state.rwlock(self.rwlock);
-        if writer == Some(thread) && patience != Patience::Try {
+        if writer == Some(state.owner(thread)) && patience != Patience::Try {
             return Some(Outcome::Refused);
         }
         let announces = !shared && patience != Patience::Try;
@@ -172,7 +172,7 @@ impl Operation for RwlockOp {
     fn resolve(self, thread: u16, state: &SyncState, _choice: u16, outcome: Outcome) -> Self {
         let action = match self.action {
             RwlockAction::Unlock { .. } => {
-                RwlockAction::Unlock { writer: state.rwlock(self.rwlock).writer == Some(thread) }
+                RwlockAction::Unlock { writer: state.rwlock(self.rwlock).writer == Some(state.owner(thread)) }
             }
             action => action,
         };
@@ -180,6 +180,7 @@ impl Operation for RwlockOp {
     }
 
     fn apply(&self, thread: u16, state: &mut SyncState) {
+        let thread = state.owner(thread);
         let done = self.outcome == Outcome::Done;
         let mut holds = state.rwlock(self.rwlock);
         if self.ends_wait() {

@@ -89,7 +89,8 @@ impl Operation for SemaphoreOp {
     #[inline]
     fn unpack(words: &Words) -> Result<Self, UnpackError> {
         let wait = |patience: Patience| {
-            allowed(words, &[Outcome::Done], patience.otherwise())?;
+            // A handler may interrupt a wait that does not give up by itself.
+            allowed(words, &[Outcome::Done], Some(patience.otherwise().unwrap_or(Outcome::Failed)))?;
             Ok(SemaphoreAction::Wait { patience, taken: words.outcome == Outcome::Done })
         };
         let action = match words.kind {
@@ -103,14 +104,18 @@ impl Operation for SemaphoreOp {
         Ok(SemaphoreOp { semaphore: words.obj, action })
     }
 
-    fn attempt(&self, _thread: u16, state: &SyncState, _choice: u16) -> Option<Outcome> {
+    fn attempt(&self, thread: u16, state: &SyncState, _choice: u16) -> Option<Outcome> {
         match self.action {
-            SemaphoreAction::Wait { patience, .. } => patience.acquire(state.semaphore(self.semaphore) > 0),
+            SemaphoreAction::Wait { patience, .. } => {
+                let interrupted = state.thread(thread).interrupted.then_some(Outcome::Failed);
+                patience.acquire(state.semaphore(self.semaphore) > 0).or(interrupted)
+            }
             _ => Some(Outcome::Done),
         }
     }
 
-    fn apply(&self, _thread: u16, state: &mut SyncState) {
+    fn apply(&self, thread: u16, state: &mut SyncState) {
+        state.end_interruption(thread);
         let count = match self.action {
             SemaphoreAction::Init { count, .. } => count,
             SemaphoreAction::Wait { taken: true, .. } => state.semaphore(self.semaphore).saturating_sub(1),

@@ -1,5 +1,6 @@
 //! Words of the wire and words for people.
 
+use raddle_vocab::handler::Handling;
 use raddle_vocab::{MemOrder, OpKind, Outcome, Words};
 
 use super::{Namer, Op, Operation as _};
@@ -16,7 +17,12 @@ impl Namer for Fixed {
 
 /// Words that every kind of operation has.
 fn words(kind: OpKind) -> Words {
-    let arg = if matches!(kind as u8, 10..=15 | 60..=62 | 70) { 1 } else { 8 };
+    let handling = Handling { target: 1, onto: 2, signal: 10, interrupts: false };
+    let arg = match kind as u8 {
+        10..=15 | 60..=62 | 70 => 1,
+        97 | 98 => handling.pack(),
+        _ => 8,
+    };
     Words { order: MemOrder::SeqCst, size: 4, value: 1, old: 3, ..Words::new(kind).on(7, arg) }
 }
 
@@ -37,6 +43,12 @@ fn phrases_say_what_happened_to_what() {
     assert_eq!(say(OpKind::Broadcast, Outcome::Done, 0, 1 << 63 | 1), "broadcast o7, wakes T0 and others");
     assert_eq!(say(OpKind::AtomicCas, Outcome::Failed, 8, 0), "exchange o7 fails: is 3");
     assert_eq!(say(OpKind::AtomicRmw, Outcome::Done, 0, 4), "update o7: 3 to 4");
+    let handling = Handling { target: 1, onto: 2, signal: 10, interrupts: true };
+    assert_eq!(say(OpKind::Deliver, Outcome::Done, handling.pack(), 0), "begin the handler of SIGUSR1 in T1");
+    assert_eq!(
+        say(OpKind::HandlerReturn, Outcome::Done, handling.pack(), 0),
+        "return from the handler of SIGUSR1 and interrupt the call of T1"
+    );
 }
 
 #[test]
@@ -57,4 +69,5 @@ fn outcomes_that_an_operation_cannot_have_are_errors() {
     assert!(refused(OpKind::OnceBegin, Outcome::Last) && refused(OpKind::Join, Outcome::Nested));
     assert!(Op::unpack(&words(OpKind::Lock).on(7, 9)).is_err(), "there is no such kind of mutex");
     assert!(Op::unpack(&words(OpKind::Join).on(0, 1 << 16)).is_err(), "there is no such thread");
+    assert!(Op::unpack(&words(OpKind::Deliver).on(0, 65 << 32)).is_err(), "there is no such signal");
 }

@@ -66,6 +66,17 @@ impl OrderSink for EventOrder<'_> {
         self.join(thread);
     }
 
+    fn suspend(&mut self, thread: u16) {
+        self.join(thread);
+        if let Some(suspended) = self.other(thread) {
+            self.detector.clocks.tick(suspended);
+        }
+    }
+
+    fn resume(&mut self, thread: u16) {
+        self.fork(thread);
+    }
+
     #[inline]
     fn acquire(&mut self, addr: u64, carrier: Carrier) {
         let at = self.detector.meet(addr >> 3);

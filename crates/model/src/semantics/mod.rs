@@ -230,7 +230,7 @@ impl SyncState {
     #[must_use]
     #[inline]
     pub fn enabled(&self, op: &Event) -> Enabled {
-        if op.held.0 != 0 && self.is_held(op) {
+        if self.is_stopped(op) {
             return Enabled::No;
         }
         match op.op.attempt(op.thread, self, 0) {
@@ -264,6 +264,13 @@ impl SyncState {
             Op::Memory(op) => self.value_at(op.addr, u32::try_from(op.size).ok()?),
             _ => None,
         }
+    }
+
+    /// Whether the thread cannot make its operation, whatever that is: it would only go round a spin loop
+    /// again, or a handler runs in its place.
+    #[inline]
+    fn is_stopped(&self, op: &Event) -> bool {
+        op.held.0 != 0 && self.is_held(op) || op.exposed && self.thread(op.thread).suspended.is_some()
     }
 
     /// Whether the thread before this read in a spin loop would only go round again.
@@ -308,7 +315,7 @@ impl SyncState {
     #[must_use]
     #[inline]
     pub fn successors(&self, op: &Event) -> u16 {
-        if op.held.0 != 0 && self.is_held(op) {
+        if self.is_stopped(op) {
             return 0;
         }
         op.op.successors(op.thread, self)
@@ -329,7 +336,7 @@ impl SyncState {
     #[must_use]
     #[inline]
     pub fn outcome(&self, op: &Event, choice: u16) -> Option<Event> {
-        if op.held.0 != 0 && self.is_held(op) {
+        if self.is_stopped(op) {
             return None;
         }
         Some(Event { op: op.op.predict(op.thread, self, choice)?, ..*op })

@@ -99,6 +99,12 @@ pub(crate) struct Thread {
     pub claimed: bool,
     /// Spurious wake-ups it has had.
     pub spurious: u32,
+    /// The courier that runs a handler in its place.
+    pub suspended: Option<u16>,
+    /// The thread in whose place it runs a handler.
+    pub acts_for: Option<u16>,
+    /// Whether a handler has ended its wait.
+    pub interrupted: bool,
 }
 
 impl Thread {
@@ -112,6 +118,8 @@ impl Thread {
             Wait::Released { barrier, serial } => (5 + u64::from(serial)) ^ (barrier << 3),
         };
         let life = self.life as u64 + 3 * u64::from(self.claimed);
-        mix(wait ^ mix(life ^ mix(u64::from(self.spurious))))
+        let number = |thread: Option<u16>| thread.map_or(0, |thread| 1 + u64::from(thread));
+        let handlers = number(self.suspended) | number(self.acts_for) << 17 | u64::from(self.interrupted) << 34;
+        mix(wait ^ mix(life ^ mix(u64::from(self.spurious) ^ handlers << 20)))
     }
 }

@@ -1,11 +1,12 @@
 //! The semantics, object by object.
 
+use raddle_vocab::handler::Handling;
 use raddle_vocab::{MutexKind, OpKind, Outcome, Words};
 
 use super::{Enabled, SyncState};
 use crate::execution::{Event, Execution, FailingValue, HeldRead, Pending, PendingState};
 use crate::fixture::{edit, event};
-use crate::object::{Op, Operation as _, ThreadOp};
+use crate::object::{Op, Operation as _, SignalOp, ThreadOp};
 use crate::thread::{ThreadInfo, ThreadPath};
 
 const OBJ: u64 = 0x1000;
@@ -522,4 +523,33 @@ fn many_threads() {
     assert_eq!(step.op.pack().value, 1 << 63);
     assert_eq!(w.enabled(&op(80, OpKind::CondReacquire, OBJ, MUTEX)), Enabled::Yes);
     assert_eq!(w.enabled(&op(70, OpKind::CondReacquire, OBJ, MUTEX)), Enabled::No);
+}
+
+/// A handler stops the thread that it interrupts, owns what that one owns, and may end its wait.
+#[test]
+fn a_handler_acts_for_the_thread_that_it_interrupts() {
+    let handling = |onto, interrupts| Handling { target: 1, onto, signal: 10, interrupts };
+    let signal = |thread, op| Event { exposed: true, ..Event::new(thread, Op::Signal(op)) };
+    let exposed = |event: Event| Event { exposed: true, ..event };
+    let mut state = SyncState::new(0);
+    for _ in 0..3 {
+        let child = state.add_thread(ThreadPath(vec![state.by_rank().len() as u32]));
+        state.apply(&op(0, OpKind::Create, 0, u64::from(child)));
+    }
+    state.apply(&exposed(lock(1, MutexKind::Recursive)));
+    state.apply(&signal(2, SignalOp::Begin(handling(1, false))));
+    assert_eq!(state.enabled(&exposed(unlock(1, MutexKind::Recursive))), Enabled::No, "it is suspended");
+    assert_eq!(state.outcome_of(&exposed(lock(2, MutexKind::Recursive)), 0).op.outcome(), Outcome::Nested);
+    assert_eq!(state.enabled(&exposed(lock(2, MutexKind::Normal))), Enabled::No, "a normal mutex is not taken twice");
+    // Another signal interrupts the handler, not the thread.
+    let second = state.outcome_of(&signal(3, SignalOp::Begin(handling(1, false))), 0);
+    assert_eq!(second, signal(3, SignalOp::Begin(handling(2, false))));
+    state.apply(&second);
+    assert_eq!(state.enabled(&signal(2, SignalOp::Return(handling(1, true)))), Enabled::No);
+    state.apply(&signal(3, SignalOp::Return(handling(2, false))));
+    let wait = exposed(op(1, OpKind::SemWait, OBJ + 64, 0));
+    state.apply(&signal(2, SignalOp::Return(handling(1, true))));
+    assert_eq!(state.outcome_of(&wait, 0).op.outcome(), Outcome::Failed, "its wait was interrupted");
+    state.apply(&state.outcome_of(&wait, 0));
+    assert_eq!(state.enabled(&wait), Enabled::No);
 }

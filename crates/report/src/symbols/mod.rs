@@ -24,6 +24,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use raddle_model::finding::{ObjectKind, Place};
+use raddle_vocab::handler;
 use raddle_vocab::party::Party;
 
 pub use demangle::{demangle, demangle_type};
@@ -80,8 +81,12 @@ impl Symbols {
         Symbols { scripts: scripts.into_iter().collect(), ..self }
     }
 
-    /// The place in a script that a code address stands for.
+    /// The place in a script, or the delivery of a signal, that a code address stands for.
     fn script_place(&self, pc: u64) -> Option<Place> {
+        if let Some(signal) = handler::of_place(pc) {
+            let function = Some(format!("{}{}", handler::PREFIX, handler::name(signal)));
+            return Some(Place { function, ..Place::default() });
+        }
         let (party, line) = Party::of_place(pc)?;
         let file = self.scripts.get(&party).map(|file| self.shown(Path::new(file)));
         Some(Place { file, line: (line > 0).then_some(line), function: Some(party.to_string()), ..Place::default() })

@@ -4,7 +4,7 @@ use raddle_vocab::RunStatus;
 use raddle_vocab::policy::{Candidate, Policy};
 use raddle_wire::job_flag;
 
-use crate::interpose::process::timers;
+use crate::interpose::process::{couriers, timers};
 use crate::sched::enabled::{CanStep, enabled};
 use crate::sched::{diverge, fairness, finish, mark, real_time, timeouts};
 use crate::spinloop::{awaits, detector};
@@ -68,7 +68,7 @@ fn timer_ends_rest() -> bool {
 /// Whether the thread can do what the present segment asks for.
 fn can_follow(tid: usize, steps: u32) -> bool {
     let run = run();
-    if tid >= run.threads {
+    if tid >= run.threads || couriers::is_suspended(tid) {
         return false;
     }
     match run.fibers[tid].status {
@@ -87,7 +87,7 @@ fn last_thread() -> Option<usize> {
     if tid >= run.threads || !run.runnable.contains(run.fibers[tid].rank as usize) {
         return None;
     }
-    (run.fibers[tid].status == ThreadStatus::AtAccess || enabled(tid) == CanStep::Yes).then_some(tid)
+    (enabled(tid) == CanStep::Yes).then_some(tid)
 }
 
 /// The choice of the policy that lets threads give first.
@@ -140,7 +140,7 @@ fn least_rank() -> Option<usize> {
     }
     while let Some(rank) = fairness::first(&run.runnable) {
         let tid = run.by_rank[rank] as usize;
-        if run.fibers[tid].status == ThreadStatus::AtAccess || enabled(tid) == CanStep::Yes {
+        if enabled(tid) == CanStep::Yes {
             return Some(tid);
         }
         mark(tid);
@@ -162,8 +162,7 @@ fn candidate(rank: usize) -> Option<Candidate> {
     let tid = run.by_rank[rank] as usize;
     let fiber = &run.fibers[tid];
     let can_step = match fiber.status {
-        ThreadStatus::AtAccess => true,
-        ThreadStatus::Pending | ThreadStatus::AtSpinRead => enabled(tid) != CanStep::No,
+        ThreadStatus::AtAccess | ThreadStatus::Pending | ThreadStatus::AtSpinRead => enabled(tid) != CanStep::No,
         _ => false,
     };
     can_step.then_some(Candidate { rank, key: fiber.key, steps: fiber.steps, conflicts: fiber.conflicts })

@@ -4,6 +4,7 @@ use raddle_vocab::{MutexKind, OpKind, SECTION};
 
 use crate::interpose::annotations::section;
 use crate::interpose::io::{descriptors, net, readiness};
+use crate::interpose::process::couriers;
 use crate::interpose::sync::{barrier, cond, mutex, once, rwlock, sem, spinlock};
 use crate::interpose::thread::{cancel, lifecycle};
 use crate::sched::timeouts;
@@ -23,6 +24,9 @@ pub enum CanStep {
 /// Whether the thread can step now.
 pub fn enabled(tid: usize) -> CanStep {
     let fiber = &run().fibers[tid];
+    if couriers::is_suspended(tid) {
+        return CanStep::No;
+    }
     match fiber.status {
         ThreadStatus::Pending => {}
         ThreadStatus::AtAccess => return CanStep::Yes,
@@ -34,7 +38,7 @@ pub fn enabled(tid: usize) -> CanStep {
         return CanStep::No;
     }
     match now(tid, &fiber.pending) {
-        CanStep::No if cancel::interrupts(tid, &fiber.pending) => CanStep::Yes,
+        CanStep::No if fiber.private.interrupted || cancel::interrupts(tid, &fiber.pending) => CanStep::Yes,
         CanStep::Reluctant if timeouts::is_exhausted(tid) => CanStep::No,
         answer => answer,
     }
@@ -70,6 +74,7 @@ fn now(tid: usize, op: &AnnouncedOp) -> CanStep {
         OpKind::CondReacquire | OpKind::CondResume | OpKind::FutexResume => resume(tid),
         OpKind::SemWait => yes(sem::is_positive(op.obj)),
         OpKind::SemTimedWait => or_time_out(sem::is_positive(op.obj)),
+        OpKind::Deliver => yes(couriers::can_deliver(tid)),
         OpKind::BarrierLeave => yes(barrier::is_open(tid)),
         OpKind::BarrierDestroy => yes(!barrier::is_being_left(op.obj)),
         OpKind::OnceBegin => yes(once::can_begin(op)),
@@ -77,6 +82,9 @@ fn now(tid: usize, op: &AnnouncedOp) -> CanStep {
             let (descriptor, events) = raddle_vocab::io::waited_for(op.arg);
             if events == raddle_vocab::io::WAITS_FOR_SIGNAL {
                 return yes(crate::interpose::process::pending_signals::can_take(tid));
+            }
+            if events == raddle_vocab::io::WAITS_FOR_CHILD {
+                return CanStep::Reluctant;
             }
             if matches!(events, raddle_vocab::io::WAITS_FOR_PROGRAM | raddle_vocab::io::WAITS_FOR_CALLER) {
                 return yes(net::party::can_go_on(tid));
@@ -136,6 +144,8 @@ fn now(tid: usize, op: &AnnouncedOp) -> CanStep {
         | OpKind::Read
         | OpKind::Write
         | OpKind::Free
+        | OpKind::HandlerReturn
+        | OpKind::CallBegin
         | OpKind::Choose => CanStep::Yes,
     }
 }

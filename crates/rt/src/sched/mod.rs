@@ -24,7 +24,7 @@ use crate::arch::{context, entry};
 use crate::interpose::annotations::section;
 use crate::interpose::io::net::party;
 use crate::interpose::io::{effects, readiness};
-use crate::interpose::process::timers;
+use crate::interpose::process::{couriers, timers};
 use crate::sched::enabled::{CanStep, enabled};
 use crate::spinloop::{awaits, detector, last_round, observation};
 use crate::state::{AnnouncedOp, Handover, ReadySet, ThreadStatus, process, run};
@@ -52,6 +52,9 @@ fn park_before(kind: OpKind, order: u8, log_size: u8, obj: u64, arg: u64, pc: u6
         return last_round::arriving(&op);
     }
     effects::settle();
+    if run().couriers > 0 && run().me().private.handlers > 0 {
+        couriers::operates(&op);
+    }
     let may_spin = detector::arriving(&op);
     let program_sp = program_sp();
     if process().plan.flags & job_flag::KEYS != 0 {
@@ -325,6 +328,7 @@ fn record_end(status: RunStatus) {
 /// Gives the run, whose end is recorded, to the controller.
 pub fn hand_over(status: RunStatus, code: i32) -> ! {
     run().hot.controlled = false;
+    crate::interpose::process::children::end_all();
     crate::sched::debugger::finished();
     process().handover = Handover::Finished { status, code };
     loop {

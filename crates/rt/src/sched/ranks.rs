@@ -1,6 +1,7 @@
 //! The order of threads. Threads are ordered by their spawn paths; the position of a thread in that
 //! order is its rank. Ranks do not depend on the order in which independent events happened.
 
+use raddle_vocab::handler;
 use raddle_vocab::policy::{MAX_THREADS, mix};
 
 use crate::arch::context;
@@ -13,8 +14,20 @@ pub fn add_thread(slot: usize, entry: (usize, usize)) -> usize {
     let run = run();
     let parent = run.hot.tid as usize;
     run.fibers[parent].children += 1;
-    let (nth, rank) = (run.fibers[parent].children, rank_of_new_child(parent));
+    let nth = run.fibers[parent].children;
+    let rank = if run.couriers == 0 { rank_of_new_child(parent) } else { rank_of(parent, nth) };
     add(slot, entry, nth, rank)
+}
+
+/// Adds a courier, a child of the running thread whose spawn path comes behind those of the others.
+pub fn add_courier(slot: usize, entry: (usize, usize)) -> usize {
+    let run = run();
+    let parent = run.hot.tid as usize;
+    run.couriers += 1;
+    run.fibers[parent].private.couriers += 1;
+    let component = handler::component(run.fibers[parent].private.couriers);
+    let rank = rank_of(parent, component);
+    add(slot, entry, component, rank)
 }
 
 /// Adds a scripted party, a child of main whose rank is behind all others.
@@ -45,6 +58,7 @@ fn add(slot: usize, entry: (usize, usize), nth: u32, rank: usize) -> usize {
     fiber.stack = pool.stack;
     fiber.status = ThreadStatus::Pending;
     fiber.spurious_left = process().spurious;
+    fiber.private.component = nth;
     // SAFETY: the slot is not in use by another fiber, so its stack below the parked thread's frame
     // is free.
     fiber.sp = unsafe { context::prepare(pool.stack.1, crate::sched::startup::fiber_body) };
@@ -67,6 +81,25 @@ fn rank_of_new_child(parent: usize) -> usize {
         rank += 1;
     }
     rank
+}
+
+/// The rank of a new child whose spawn path ends with this component: behind the children with lesser
+/// ones, and their descendants.
+fn rank_of(parent: usize, component: u32) -> usize {
+    let run = run();
+    let is_before = |rank: usize| {
+        let mut tid = run.by_rank[rank] as usize;
+        while tid != 0 {
+            let above = run.fibers[tid].parent as usize;
+            if above == parent {
+                return run.fibers[tid].private.component < component;
+            }
+            tid = above;
+        }
+        false
+    };
+    let first = run.fibers[parent].rank as usize + 1;
+    (first..run.threads).find(|&rank| !is_before(rank)).unwrap_or(run.threads)
 }
 
 fn descends(mut tid: usize, ancestor: usize) -> bool {

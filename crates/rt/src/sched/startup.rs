@@ -62,6 +62,7 @@ pub extern "C" fn __raddle_start(_count: i32, _arguments: *const *const u8, envi
     crate::library::noreturn::find();
     crate::interpose::io::kernel_buffers::prepare();
     crate::interpose::thread::cancel::prepare();
+    crate::interpose::process::couriers::prepare();
     forget_failed_lookups();
     crate::interpose::process::crash::install_handlers();
     sched::preemption::prepare();

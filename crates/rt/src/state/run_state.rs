@@ -298,6 +298,10 @@ pub struct RunState {
     pub threads: usize,
     /// Those of them that play scripted parties.
     pub parties: usize,
+    /// Those that deliver signals.
+    pub couriers: usize,
+    /// Whether a child process was started.
+    pub has_children: bool,
     /// Ranks of the threads that may be able to step; checked again when chosen.
     pub runnable: ThreadSet,
     /// Ranks of the threads that could step only by timing out or waking spuriously.
@@ -396,6 +400,8 @@ impl RunState {
             benign: benign::Ranges::NEW,
             threads: 0,
             parties: 0,
+            couriers: 0,
+            has_children: false,
             steps: 0,
             runnable: ThreadSet::new(),
             reluctant: ThreadSet::new(),

@@ -3,6 +3,7 @@
 use crate::interpose::io::net::party::PartyWait;
 use crate::interpose::io::slots::LookUp;
 use crate::interpose::io::traversal::Traversal;
+use crate::interpose::process::couriers::{Errand, InterruptibleCall};
 use crate::interpose::thread::cancel::Cancel;
 use crate::spinloop::awaits;
 use crate::spinloop::libstdcxx_spin::LastPoll;
@@ -67,6 +68,10 @@ pub struct ThreadPrivate {
     pub random_words: u32,
     /// Signals that were sent to it while it had blocked them, a bit each.
     pub pending_signals: u64,
+    /// Whether it waits until the timers have gone off that it has outlived.
+    pub awaits_timers: bool,
+    /// Whether it is in `sigsuspend`, and takes its signals by itself.
+    pub suspends: bool,
     /// Signals that it waits for.
     pub awaited_signals: u64,
     /// What is blocked behind the handler that is about to begin, if that differs from what is blocked
@@ -80,6 +85,24 @@ pub struct ThreadPrivate {
     pub pause: i32,
     /// The signal that ended it.
     pub pause_signal: i32,
+    /// Last component of its spawn path.
+    pub component: u32,
+    /// Couriers that it has created.
+    pub couriers: u32,
+    /// What it delivers, if it is a courier.
+    pub errand: Option<Errand>,
+    /// The thread in whose place it runs a handler.
+    pub acts_for: Option<u16>,
+    /// The courier that runs a handler in its place.
+    pub suspended_by: Option<u16>,
+    /// Its own thread pointer, while it has that of another.
+    pub own_thread_pointer: u64,
+    /// Handlers that it is in and that may run at any moment.
+    pub handlers: u32,
+    /// The call in which it waits, if a handler may interrupt that.
+    pub call: Option<InterruptibleCall>,
+    /// Whether a handler has.
+    pub interrupted: bool,
     /// Requests for its cancellation.
     pub cancel: Cancel,
     /// What it found when the host was last told that it is held before its pending operation.
@@ -138,12 +161,23 @@ impl ThreadPrivate {
         keys: 0,
         random_words: 0,
         pending_signals: 0,
+        awaits_timers: false,
+        suspends: false,
         awaited_signals: 0,
         blocked_behind_handler: None,
         signal_stack: (0, 0),
         low_mapped_bytes: 0,
         pause: -1,
         pause_signal: 0,
+        component: 0,
+        couriers: 0,
+        errand: None,
+        acts_for: None,
+        suspended_by: None,
+        own_thread_pointer: 0,
+        handlers: 0,
+        call: None,
+        interrupted: false,
         cancel: Cancel::NEW,
         held: awaits::NOT_HELD,
         may_spin: false,

@@ -3,6 +3,7 @@
 //! ([`maps`]), and which library a call comes from ([`callers`]).
 
 pub mod callers;
+pub mod imports;
 pub mod libc_real;
 pub mod maps;
 

@@ -6,12 +6,13 @@ pub mod filter;
 pub mod hooks;
 pub mod runs;
 
-use raddle_vocab::{Failure, Misuse, OpKind, Outcome, RunStatus};
+use raddle_vocab::{Failure, Misuse, OpKind, Outcome, RunStatus, handler};
 use raddle_wire::{record, record::flag};
 
 use crate::arch::unwind::FRAME_POINTER_REGISTER;
 use crate::interpose::annotations::section;
 use crate::interpose::io::effects;
+use crate::interpose::process::couriers;
 use crate::spinloop::{awaits, detector};
 use crate::state::{AnnouncedOp, Fiber, ThreadStatus, process, run};
 
@@ -85,10 +86,12 @@ fn push_reserved(words: &[u64]) {
     }
 }
 
-/// The mark of an access that waits while another thread is inside an atomic section.
+/// The marks of an access that waits while another thread is inside an atomic section, and of an operation
+/// before which a handler may run.
 #[inline]
-fn outside(tid: u16, op: &AnnouncedOp) -> u8 {
-    if process().has_sections && section::waits(tid, op.kind) { record::OUTSIDE } else { 0 }
+fn marks(tid: u16, op: &AnnouncedOp) -> u8 {
+    let outside = if process().has_sections && section::waits(tid, op.kind) { record::OUTSIDE } else { 0 };
+    outside | if couriers::in_use() { record::EXPOSED } else { 0 }
 }
 
 /// Records the operation that the running thread has just performed.
@@ -100,7 +103,7 @@ pub fn step(op: &AnnouncedOp, outcome: Outcome, value: u64, old: u64) {
     push([
         record::header(op.kind as u8, if op.log_size == 4 { flag::WIDE } else { 0 }, tid, count),
         op.obj,
-        record::pack_pc(op.pc, record::step_extra(op.order, outcome as u8, op.log_size | outside(tid, op))),
+        record::pack_pc(op.pc, record::step_extra(op.order, outcome as u8, op.log_size | marks(tid, op))),
         op.arg,
         value,
         old,
@@ -207,6 +210,18 @@ pub fn name(tid: u16, bytes: &[u8]) {
     text_of(record::THREAD_NAME, tid, bytes);
 }
 
+/// Records what a courier delivers, as its name.
+pub fn name_of_courier(tid: u16, signal: u8) {
+    const MOST: usize = 64;
+    let (mut text, mut len) = ([0; MOST], 0);
+    let parts = [handler::PREFIX, handler::name(signal)];
+    for &byte in parts.iter().flat_map(|part| part.as_bytes()).take(MOST) {
+        text[len] = byte;
+        len += 1;
+    }
+    name(tid, &text[..len]);
+}
+
 fn text_of(kind: u8, tid: u16, bytes: &[u8]) {
     push([record::header(kind, 0, tid, bytes.len() as u32)]);
     for chunk in bytes.chunks(8) {
@@ -260,7 +275,7 @@ pub fn pending(tid: usize, fiber: &Fiber, blocked: bool) {
     push_reserved(&[
         record::header(op.kind as u8, flags, tid as u16, fiber.count),
         op.obj,
-        record::pack_pc(op.pc, record::step_extra(op.order, 0, op.log_size | outside(tid as u16, op))),
+        record::pack_pc(op.pc, record::step_extra(op.order, 0, op.log_size | marks(tid as u16, op))),
         op.arg,
         found,
         0,

@@ -92,5 +92,6 @@ fn may_wait(event: &Event) -> bool {
             | K::Write
             | K::Free
             | K::Choose
+            | K::CallBegin
     )
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use raddle_model::race::Touching;
 use raddle_model::{AccessKind, Execution, Operation as _};
+use raddle_vocab::handler::Handling;
 use raddle_vocab::{OpKind, Outcome, Words};
 
 /// An event: a step or a data access.
@@ -85,6 +86,21 @@ fn closure(events: &[Item]) -> Vec<Vec<bool>> {
 
 /// Whether the earlier event `a` of another thread synchronises with `b`.
 fn synchronises(events: &[Item], a: usize, b: usize) -> bool {
+    // A handler and the thread that it interrupts are one thread.
+    let onto = |step: &Words| u64::from(Handling::unpack(step.arg).onto);
+    let suspends = |step: &Words| step.kind == OpKind::Deliver && onto(step) == u64::from(events[a].thread);
+    let resumes = |step: &Words| step.kind == OpKind::HandlerReturn && onto(step) == u64::from(events[b].thread);
+    if events[b].step.as_ref().is_some_and(suspends) || events[a].step.as_ref().is_some_and(resumes) {
+        return true;
+    }
+    // So are two handlers that interrupt it one after the other.
+    let is_next =
+        |x: &Words, y: &Words| (x.kind, y.kind) == (OpKind::HandlerReturn, OpKind::Deliver) && onto(x) == onto(y);
+    if let (Some(x), Some(y)) = (&events[a].step, &events[b].step)
+        && is_next(x, y)
+    {
+        return true;
+    }
     let (Some(x), Some(y)) = (&events[a].step, &events[b].step) else { return false };
     let done = x.outcome == Outcome::Done && y.outcome == Outcome::Done;
     match (x.kind, y.kind) {

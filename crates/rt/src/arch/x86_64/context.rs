@@ -161,3 +161,18 @@ pub unsafe fn switch(save: *mut usize, to: usize, thread_pointer: u64) {
         unsafe { switch_stacks(save, to, 0) };
     }
 }
+
+/// Sets the thread pointer of the code that runs now.
+///
+/// # Safety
+/// It must be that of a thread of this process.
+pub unsafe fn set_thread_pointer(thread_pointer: u64) {
+    if HAS_WRFSBASE.load(Ordering::Relaxed) {
+        // SAFETY: the caller's promise; the instruction is known to be allowed.
+        unsafe { asm!("wrfsbase {}", in(reg) thread_pointer, options(nostack)) };
+    } else {
+        const ARCH_SET_FS: usize = 0x1002;
+        // SAFETY: the caller's promise.
+        unsafe { syscall!(libc::SYS_arch_prctl, ARCH_SET_FS, thread_pointer) };
+    }
+}

@@ -320,3 +320,14 @@ unsafe extern "C" fn reported_call() {
         red_zone = const super::RED_ZONE,
     )
 }
+
+/// The stack pointer with which a jump to this `jmp_buf` goes on. The C library keeps it in disguise.
+pub fn jump_target(buffer: usize) -> usize {
+    const STACK_POINTER: usize = 48;
+    let secret: usize;
+    // SAFETY: the C library keeps the word there in every thread.
+    unsafe { core::arch::asm!("mov {}, qword ptr fs:[0x30]", out(reg) secret, options(nostack, readonly)) };
+    // SAFETY: the program passes a buffer that the C library has filled.
+    let disguised = unsafe { *((buffer + STACK_POINTER) as *const usize) };
+    disguised.rotate_right(0x11) ^ secret
+}

@@ -11,6 +11,7 @@ use raddle_vocab::Misuse;
 
 use crate::arch::entry::export;
 use crate::interpose::annotations::{acquire, release};
+use crate::interpose::process::couriers;
 use crate::state::{controlled, run};
 use crate::trace;
 
@@ -84,7 +85,7 @@ impl AnnouncedLocks {
 }
 
 fn me() -> u16 {
-    run().hot.tid + 1
+    couriers::self_id() + 1
 }
 
 fn created(address: u64, flags: u32) {

@@ -8,6 +8,7 @@ use super::{counts, reads_bounded, reads_text, writes, writes_text};
 use crate::arch::entry::export;
 use crate::arch::variadic::{ArgumentList, VariadicCall, variadic};
 use crate::interpose::io::streams;
+use crate::interpose::process::couriers;
 use crate::syscall::libc_real::real;
 
 real! { hidden:
@@ -245,6 +246,7 @@ macro_rules! prints {
     ($($plain:ident $list:ident, $named:tt: |$a:ident, $l:ident, $pc:ident| $body:expr;)*) => { $(
         const _: () = {
             fn body($a: [usize; 6], $l: &mut ArgumentList, $pc: u64) -> i32 {
+                couriers::calls_unsafe($pc);
                 $body
             }
             extern "C" fn plain(call: &mut VariadicCall) -> i32 {

@@ -11,6 +11,7 @@ use raddle_wire::limit;
 use crate::arch::entry::{export, return_address};
 use crate::interpose::buffers::{changes, reads, reads_pieces, writes, writes_pieces};
 use crate::interpose::io::descriptor_ends;
+use crate::interpose::io::descriptor_uses::{wait_interruptibly, wait_with_flags};
 use crate::interpose::io::net::{self, Pieces, tap};
 use crate::interpose::io::overlay::{close as close_copy, overlay};
 use crate::interpose::io::queues::{self, Notice};
@@ -110,66 +111,6 @@ pub fn readiness(descriptor: i32) -> u64 {
     u64::from(revents(descriptor, !0, 0).cast_unsigned())
 }
 
-/// An operation on a descriptor that may begin.
-pub struct DescriptorUse {
-    /// The number by which the kernel knows what the descriptor referred to when the call began.
-    pub number: i32,
-    is_copy: bool,
-    identity: u64,
-    descriptor: i32,
-    /// What happens to the other end.
-    notice: Notice,
-}
-
-impl DescriptorUse {
-    /// The operation was performed: other threads may be enabled.
-    pub fn end(self) {
-        if self.identity != 0 {
-            queues::notify_channel(self.identity, self.descriptor, self.notice);
-            sched::changed_channels();
-        }
-        if self.is_copy {
-            close_copy(self.number);
-        }
-    }
-}
-
-/// Waits until an operation on a descriptor cannot block.
-pub fn wait_for(descriptor: i32, events: i16, pc: u64) -> DescriptorUse {
-    wait_with_flags(descriptor, events, 0, pc)
-}
-
-/// The same for a message that is sent or received with these flags, which may say not to wait.
-fn wait_with_flags(descriptor: i32, events: i16, flags: i32, pc: u64) -> DescriptorUse {
-    if !controlled() {
-        return DescriptorUse { number: descriptor, is_copy: false, identity: 0, descriptor, notice: Notice::All };
-    }
-    descriptor_ends::uses(descriptor, pc);
-    slots::looks_up(descriptor, pc);
-    let identity = channel(descriptor);
-    if identity == 0 {
-        let how = if events & libc::POLLOUT != 0 { FileAccess::Change } else { FileAccess::Observe };
-        regular_files::performs_at_offset(descriptor, how, pc);
-    } else {
-        let waits = if flags & libc::MSG_DONTWAIT == 0 { events } else { 0 };
-        wait_for_channel(descriptor, identity, waits, pc);
-    }
-    let (number, is_copy) = slots::found(descriptor);
-    let notice = if events & libc::POLLOUT != 0 { Notice::Input } else { Notice::Output };
-    DescriptorUse { number, is_copy, identity, descriptor, notice }
-}
-
-fn wait_for_channel(descriptor: i32, identity: u64, events: i16, pc: u64) {
-    crate::interpose::process::timers::before_reading(descriptor);
-    // An operation on a nonblocking descriptor never waits.
-    let events = if is_nonblocking(descriptor) { 0 } else { events };
-    let arg = slots::may_make_ready(io::waits_for(descriptor, events));
-    let op = AnnouncedOp::new(OpKind::Io, identity, arg, pc);
-    sched::arrive(op);
-    sched::commit(&op, Outcome::Done, 0, 0);
-    crate::interpose::process::timers::observe();
-}
-
 /// A transition on what the descriptor refers to that waits for nothing.
 pub fn touches(descriptor: i32, how: FileAccess, pc: u64) {
     let arg = io::waits_for(descriptor, 0);
@@ -202,7 +143,10 @@ extern "C" fn read_from(descriptor: i32, into: *mut c_void, bytes: usize, pc: u6
         return result;
     }
     let portion = transfers::choose(descriptor, bytes, pc);
-    let used = wait_for(descriptor, libc::POLLIN, pc);
+    let used = wait_interruptibly(descriptor, libc::POLLIN, 0, pc);
+    if used.is_over() {
+        return -1;
+    }
     let bytes = transfers::shortened(used.number, portion, bytes);
     if controlled() {
         touch(into.cast(), bytes);
@@ -224,7 +168,10 @@ extern "C" fn write_to(descriptor: i32, from: *const c_void, bytes: usize, pc: u
         return result;
     }
     reads(from as usize, bytes, pc);
-    let used = wait_for(descriptor, libc::POLLOUT, pc);
+    let used = wait_interruptibly(descriptor, libc::POLLOUT, 0, pc);
+    if used.is_over() {
+        return -1;
+    }
     moves(used.number);
     // SAFETY: passes on what the caller gave.
     let result = unsafe { hidden::write(used.number, from, bytes) };
@@ -285,7 +232,10 @@ extern "C" fn receive(descriptor: i32, into: *mut c_void, bytes: usize, flags: i
     if let Some(result) = net::receive_one(descriptor, into, bytes, flags, NO_SENDER, pc) {
         return result;
     }
-    let used = wait_with_flags(descriptor, libc::POLLIN, flags, pc);
+    let used = wait_interruptibly(descriptor, libc::POLLIN, flags, pc);
+    if used.is_over() {
+        return -1;
+    }
     if controlled() {
         touch(into.cast(), bytes);
     }
@@ -302,7 +252,10 @@ extern "C" fn send_to(descriptor: i32, from: *const c_void, bytes: usize, flags:
         return result;
     }
     reads(from as usize, bytes, pc);
-    let used = wait_with_flags(descriptor, libc::POLLOUT, flags, pc);
+    let used = wait_interruptibly(descriptor, libc::POLLOUT, flags, pc);
+    if used.is_over() {
+        return -1;
+    }
     // SAFETY: passes on what the caller gave.
     let result = unsafe { hidden::send(used.number, from, bytes, flags) };
     tap::sent(used.number, from, bytes, result);
@@ -324,7 +277,10 @@ extern "C" fn read_pieces(descriptor: i32, pieces: *const libc::iovec, count: i3
     if let Some(result) = net::receive(descriptor, Pieces::new(pieces, count.max(0) as usize), 0, pc) {
         return result.map_or_else(failed, |received| received.len as isize);
     }
-    let used = wait_for(descriptor, libc::POLLIN, pc);
+    let used = wait_interruptibly(descriptor, libc::POLLIN, 0, pc);
+    if used.is_over() {
+        return -1;
+    }
     if controlled() {
         touch_pieces(pieces, count.max(0) as usize);
         moves(used.number);
@@ -342,7 +298,10 @@ extern "C" fn write_pieces(descriptor: i32, pieces: *const libc::iovec, count: i
         return result;
     }
     reads_pieces(pieces, count.max(0) as usize, usize::MAX, pc);
-    let used = wait_for(descriptor, libc::POLLOUT, pc);
+    let used = wait_interruptibly(descriptor, libc::POLLOUT, 0, pc);
+    if used.is_over() {
+        return -1;
+    }
     moves(used.number);
     // SAFETY: passes on what the caller gave.
     let result = unsafe { hidden::writev(used.number, pieces, count) };

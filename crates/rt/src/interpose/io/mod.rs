@@ -4,6 +4,7 @@ mod announce;
 mod attributes;
 pub mod calls;
 pub mod descriptor_ends;
+pub mod descriptor_uses;
 pub mod descriptors;
 mod directories;
 pub mod effects;

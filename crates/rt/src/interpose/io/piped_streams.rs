@@ -10,7 +10,7 @@
 use core::ffi::c_void;
 
 use crate::arch::entry::export;
-use crate::interpose::io::{descriptors, net, stream_locks, streams};
+use crate::interpose::io::{descriptor_uses, descriptors, net, stream_locks, streams};
 use crate::syscall::libc_real::real;
 use crate::syscall::{errno, set_errno, syscall};
 
@@ -45,7 +45,7 @@ impl PipedStream {
             }
             streams::takes(self.stream, self.pc);
         } else if streams::has_read_all(self.stream) {
-            descriptors::wait_for(self.descriptor, libc::POLLIN, self.pc).end();
+            descriptor_uses::wait_for(self.descriptor, libc::POLLIN, self.pc).end();
         }
     }
 

@@ -21,6 +21,7 @@ use crate::interpose::buffers::{reads, writes};
 use crate::interpose::io::descriptors::{MAX_CHANNELS, channel};
 use crate::interpose::io::readiness::{revents, timed_out};
 use crate::interpose::io::{effects, net, slots};
+use crate::interpose::process::couriers::{self, InterruptibleCall};
 use crate::interpose::process::timers;
 use crate::library::calls;
 use crate::restore::snapshot::touch;
@@ -522,9 +523,17 @@ extern "C" fn wait_for_queue(queue: i32, into: *mut c_void, most: i32, milliseco
         let is_outside = run().queues.of(queue).any(|member| channel(member.descriptor) == io::NETWORK);
         let about = if is_outside { io::NETWORK } else { identity(queue) };
         let arg = if is_outside { arg | io::and(thing_of(queue)) } else { arg };
+        if milliseconds < 0 {
+            couriers::begin_call(InterruptibleCall::Ends, pc);
+        }
         sched::perform(AnnouncedOp::new(OpKind::Io, about, arg, pc), Outcome::Done, 0, 0);
+        let is_interrupted = couriers::end_call();
         timers::observe();
         let found = collect(queue, into.cast(), most as usize);
+        if found == 0 && is_interrupted {
+            set_errno(libc::EINTR);
+            return -1;
+        }
         if found == 0 && milliseconds < 0 {
             // Another thread was faster.
             continue;

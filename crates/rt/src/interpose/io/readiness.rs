@@ -11,6 +11,7 @@ use crate::arch::entry::export;
 use crate::interpose::buffers::{changes, reads, writes};
 use crate::interpose::io::descriptors::channel;
 use crate::interpose::io::{net, overlay, queues, slots};
+use crate::interpose::process::couriers::{self, InterruptibleCall};
 use crate::interpose::process::timers;
 use crate::restore::snapshot::touch;
 use crate::restore::undo;
@@ -156,19 +157,22 @@ fn awaited(descriptor: i32) -> Option<u64> {
     }
 }
 
-/// Waits until one of several is ready.
-fn wait_for_any(entries: &[libc::pollfd], pc: u64) {
+/// Waits until one of several is ready; whether a signal handler has ended the wait.
+fn wait_for_any(entries: &[libc::pollfd], pc: u64) -> bool {
     let all = || entries.iter().filter_map(|entry| Some((entry.fd, awaited(entry.fd)?)));
     // What may come from other processes comes first: no deadlock is sure then.
     let outside = all().find(|&(_, identity)| identity == io::NETWORK);
     let Some((descriptor, about)) = outside.or_else(|| all().next()) else {
-        return note_limit(limit::EXTERNAL_WAIT);
+        note_limit(limit::EXTERNAL_WAIT);
+        return false;
     };
+    couriers::begin_call(InterruptibleCall::Ends, pc);
     run().me().private.polled = (entries.as_ptr() as usize, entries.len());
     let arg = io::waits_for(descriptor, libc::POLLIN) | io::OBSERVES | ANY_READY;
     sched::perform(AnnouncedOp::new(OpKind::Io, about, arg, pc), Outcome::Done, 0, 0);
     run().me().private.polled = (0, 0);
     timers::observe();
+    couriers::end_call()
 }
 
 /// `poll` with one channel, and without a time-out.
@@ -176,8 +180,10 @@ fn ask_about_one(entry: &mut libc::pollfd, about: u64, pc: u64) -> i32 {
     let descriptor = entry.fd;
     slots::looks_up(descriptor, pc);
     let arg = io::waits_for(descriptor, if entry.events == 0 { libc::POLLERR } else { entry.events }) | io::OBSERVES;
+    couriers::begin_call(InterruptibleCall::Ends, pc);
     run().me().private.polled = (core::ptr::from_ref(entry) as usize, 1);
     sched::perform(AnnouncedOp::new(OpKind::Io, about, arg, pc), Outcome::Done, 0, 0);
+    let is_interrupted = couriers::end_call();
     run().me().private.polled = (0, 0);
     timers::observe();
     let (number, is_copy) = slots::found(descriptor);
@@ -186,6 +192,10 @@ fn ask_about_one(entry: &mut libc::pollfd, about: u64, pc: u64) -> i32 {
     entry.fd = descriptor;
     if is_copy {
         overlay::close(number);
+    }
+    if is_interrupted && !is_ready {
+        set_errno(libc::EINTR);
+        return -1;
     }
     i32::from(is_ready)
 }
@@ -212,9 +222,7 @@ fn ask(entries: &mut [libc::pollfd], milliseconds: i32, pc: u64) -> i32 {
             |entry: &libc::pollfd| entry.fd >= 0 && awaited(entry.fd).is_none() && look(&mut { *entry });
         let waits = milliseconds < 0 && !entries.iter().any(is_foreign_ready);
         let can_wait = entries.iter().any(|entry| awaited(entry.fd).is_some());
-        if waits {
-            wait_for_any(entries, pc);
-        }
+        let is_interrupted = waits && wait_for_any(entries, pc);
         // As in the kernel, each is looked at in its turn.
         let mut ready = 0;
         for (number, entry) in entries.iter_mut().enumerate() {
@@ -224,6 +232,10 @@ fn ask(entries: &mut [libc::pollfd], milliseconds: i32, pc: u64) -> i32 {
             ready += i32::from(look(entry));
         }
         run().me().private.asked = 0;
+        if ready == 0 && is_interrupted {
+            set_errno(libc::EINTR);
+            return -1;
+        }
         if ready > 0 || !waits || !can_wait {
             if ready == 0 {
                 timed_out(milliseconds, pc);

@@ -8,7 +8,8 @@ use crate::interpose::before::before;
 use crate::interpose::buffers::{reads, reads_text};
 use crate::interpose::io::descriptor_ends;
 use crate::interpose::io::regular_files::{self, FileAccess, OpenFile};
-use crate::interpose::io::{descriptors, net, stream_locks};
+use crate::interpose::io::{descriptor_uses, descriptors, net, stream_locks};
+use crate::interpose::process::couriers;
 use crate::interpose::process::shared_state::{self, SharedPart};
 use crate::restore::{snapshot, undo};
 use crate::state::controlled;
@@ -37,6 +38,7 @@ fn descriptor(stream: usize) -> Option<i32> {
 /// A transition on what the stream reads or writes. One in memory has its buffer; what a stream has
 /// of a pipe may be in its buffer, too.
 fn touch(stream: usize, how: FileAccess, pc: u64) {
+    couriers::calls_unsafe(pc);
     stream_locks::wait_for(stream, pc);
     match descriptor(stream) {
         Some(descriptor) if descriptor < 0 => {
@@ -66,7 +68,7 @@ pub fn takes(stream: usize, pc: u64) {
     match channel_of(stream) {
         Some(descriptor) if has_read_all(stream) => {
             stream_locks::wait_for(stream, pc);
-            descriptors::wait_for(descriptor, libc::POLLIN, pc).end();
+            descriptor_uses::wait_for(descriptor, libc::POLLIN, pc).end();
         }
         _ => input(stream, pc),
     }

@@ -7,7 +7,8 @@ use core::ffi::c_void;
 use raddle_vocab::io::ChannelKind;
 
 use crate::interpose::buffers::reads;
-use crate::interpose::io::descriptors::{channel, is_nonblocking, moves, wait_for};
+use crate::interpose::io::descriptor_uses::wait_for;
+use crate::interpose::io::descriptors::{channel, is_nonblocking, moves};
 use crate::interpose::io::partial::{self, Portion};
 use crate::state::controlled;
 use crate::syscall::{set_errno, syscall};

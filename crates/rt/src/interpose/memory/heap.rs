@@ -21,6 +21,7 @@ use raddle_wire::record;
 
 use crate::arch::entry::hook;
 use crate::arch::{HEAP_BASE as BASE, PAGE};
+use crate::interpose::process::couriers;
 use crate::restore::snapshot;
 use crate::state::{controlled, process, run};
 use crate::syscall::{callers, syscall};
@@ -392,6 +393,7 @@ pub extern "C" fn malloc_at(size: usize, pc: u64) -> usize {
         // SAFETY: libc's own allocator.
         return unsafe { __libc_malloc(size) } as usize;
     }
+    couriers::calls_unsafe(pc);
     or_errno(allocate(size, 16, false, pc))
 }
 
@@ -400,6 +402,7 @@ extern "C" fn calloc_at(count: usize, size: usize, pc: u64) -> usize {
         // SAFETY: libc's own allocator.
         return unsafe { __libc_calloc(count, size) } as usize;
     }
+    couriers::calls_unsafe(pc);
     let bytes = count.saturating_mul(size);
     or_errno(allocate(bytes, 16, true, pc))
 }
@@ -410,6 +413,7 @@ pub extern "C" fn free_at(block: usize, pc: u64) {
         return;
     }
     if controlled() {
+        couriers::calls_unsafe(pc);
         release(block, pc);
     } else if slot_of(block).is_none() {
         // SAFETY: libc's own block.
@@ -423,6 +427,7 @@ pub extern "C" fn realloc_at(block: usize, size: usize, pc: u64) -> usize {
         // SAFETY: libc's own block, or none.
         return unsafe { __libc_realloc(block as *mut c_void, size) } as usize;
     }
+    couriers::calls_unsafe(pc);
     if block == 0 {
         return or_errno(allocate(size, 16, false, pc));
     }

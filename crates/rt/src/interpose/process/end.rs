@@ -7,6 +7,7 @@ use raddle_vocab::{OpKind, Outcome};
 
 use crate::arch::entry::export;
 use crate::interpose::memory::leaks;
+use crate::interpose::process::couriers;
 use crate::sched;
 use crate::state::{AnnouncedOp, ThreadStatus, controlled, process, run};
 use crate::syscall;
@@ -62,6 +63,7 @@ pub fn watch_ends() {
 
 extern "C" fn exit_at(status: i32, pc: u64) -> ! {
     if controlled() {
+        couriers::calls_unsafe(pc);
         run().me().private.exit_pc = pc;
     }
     // SAFETY: passes on what the caller gave.

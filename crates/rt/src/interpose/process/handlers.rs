@@ -16,6 +16,7 @@ use crate::arch::entry::{export, hook};
 use crate::arch::signal::{self, KernelAction};
 use crate::interpose::buffers::{reads, writes};
 use crate::interpose::io::regular_files::FileAccess;
+use crate::interpose::process::couriers;
 use crate::interpose::process::crash::{self, CRASHES};
 use crate::interpose::process::shared_state::{self, SharedPart};
 use crate::interpose::process::signal_masks;
@@ -123,12 +124,21 @@ pub fn jumps(buffer: usize) {
     const IS_KEPT: usize = 64;
     const KEPT: usize = 72;
     if controlled() {
+        if run().me().private.acts_for.is_some() && !is_own_stack(signal::jump_target(buffer)) {
+            couriers::gives_up();
+        }
         // SAFETY: the program passes a buffer that the C library has filled.
         let kept = unsafe { (*((buffer + IS_KEPT) as *const i32) != 0).then(|| *((buffer + KEPT) as *const u64)) };
         if let Some(kept) = kept {
             signal_masks::go_back_to(kept);
         }
     }
+}
+
+/// Whether the address lies on the stack of the running thread.
+fn is_own_stack(address: usize) -> bool {
+    let (low, high) = run().hot.stack;
+    (low..high).contains(&address)
 }
 
 /// What the program has set for a signal that the kernel passes to the runtime.
@@ -165,6 +175,16 @@ pub fn is_ignored(number: i32) -> bool {
         present.sa_sigaction
     };
     action == libc::SIG_IGN || action == libc::SIG_DFL && IGNORED.contains(&number)
+}
+
+/// The handler of the signal is gone, as its action says.
+pub fn reset(number: i32) {
+    undo::save_action(number);
+    run().handlers[number as usize] = KernelAction::DEFAULT;
+    if !CRASHES.contains(&number) {
+        // SAFETY: all-zero is the default action; it is a local.
+        unsafe { hidden::sigaction(number, &core::mem::zeroed(), core::ptr::null_mut()) };
+    }
 }
 
 /// Signals that are blocked while the handler runs, in addition.
@@ -263,14 +283,14 @@ extern "C" fn set_handler_once(number: i32, handler: usize, pc: u64) -> usize {
 }
 
 /// Blocks or unblocks one signal; whether it was blocked.
-fn hold(number: i32, how: i32) -> Option<bool> {
+fn hold(number: i32, how: i32, pc: u64) -> Option<bool> {
     if !(1..=64).contains(&number) {
         set_errno(libc::EINVAL);
         return None;
     }
     let was = signal_masks::blocks(usize::from(run().hot.tid), number);
     let set = 1u64 << (number - 1);
-    signal_masks::change(how, &raw const set, core::ptr::null_mut());
+    signal_masks::change(how, &raw const set, core::ptr::null_mut(), pc);
     Some(was)
 }
 
@@ -285,27 +305,27 @@ extern "C" fn set_disposition(number: i32, disposition: usize, pc: u64) -> usize
     } else {
         set_with(number, disposition, 0, pc)
     };
-    match hold(number, how) {
+    match hold(number, how, pc) {
         Some(true) if before != libc::SIG_ERR => HOLD,
         Some(_) => before,
         None => libc::SIG_ERR,
     }
 }
 
-extern "C" fn hold_signal(number: i32) -> i32 {
+extern "C" fn hold_signal(number: i32, pc: u64) -> i32 {
     if !controlled() {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::sighold(number) };
     }
-    if hold(number, libc::SIG_BLOCK).is_some() { 0 } else { -1 }
+    if hold(number, libc::SIG_BLOCK, pc).is_some() { 0 } else { -1 }
 }
 
-extern "C" fn release_signal(number: i32) -> i32 {
+extern "C" fn release_signal(number: i32, pc: u64) -> i32 {
     if !controlled() {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::sigrelse(number) };
     }
-    if hold(number, libc::SIG_UNBLOCK).is_some() { 0 } else { -1 }
+    if hold(number, libc::SIG_UNBLOCK, pc).is_some() { 0 } else { -1 }
 }
 
 extern "C" fn ignore_signal(number: i32, pc: u64) -> i32 {
@@ -366,7 +386,7 @@ export!(ssignal, 2 => set_handler);
 export!(sysv_signal, 2 => set_handler_once);
 export!(__sysv_signal, 2 => set_handler_once);
 export!(sigset, 2 => set_disposition);
-hook!(sighold, 1 => hold_signal);
-hook!(sigrelse, 1 => release_signal);
+export!(sighold, 1 => hold_signal);
+export!(sigrelse, 1 => release_signal);
 export!(sigignore, 1 => ignore_signal);
 hook!(sigaltstack, 2 => set_stack);

@@ -7,6 +7,7 @@ use raddle_wire::limit;
 use crate::arch::entry::{export, hook};
 use crate::arch::{LOW_MAPPINGS, LOW_MAPPINGS_OF_SLOT, MAP_LOW, MAPPINGS_BASE, MAPPINGS_SLOT_BITS, PAGE};
 use crate::interpose::io::regular_files::{self, FileAccess};
+use crate::interpose::process::children;
 use crate::interpose::process::shared_state::{self, SharedPart};
 use crate::restore::snapshot::touch;
 use crate::restore::undo::{self, kind};
@@ -160,7 +161,7 @@ extern "C" fn set_mask(mask: u32, pc: u64) -> u32 {
 }
 
 extern "C" fn fork_process() -> i32 {
-    note_child_process();
+    children::starts();
     // SAFETY: the C library's own fork.
     unsafe { hidden::fork() }
 }
@@ -186,22 +187,14 @@ pub fn watch_forks() {
     unsafe { __register_atfork(None, None, Some(step_aside), core::ptr::null_mut()) };
 }
 
-/// A child process started by the C library.
-fn note_child_process() {
-    if controlled() {
-        note_limit(limit::CHILD_PROCESS);
-        undo::needs_own_process();
-    }
-}
-
 extern "C" fn run_command(command: *const c_char) -> i32 {
-    note_child_process();
+    children::starts();
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::system(command) }
 }
 
 extern "C" fn open_command(command: *const c_char, mode: *const c_char) -> *mut c_void {
-    note_child_process();
+    children::starts();
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::popen(command, mode) }
 }
@@ -216,7 +209,7 @@ pub unsafe extern "C" fn posix_spawn(
     argv: *const *const c_char,
     envp: *const *const c_char,
 ) -> i32 {
-    note_child_process();
+    children::starts();
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::posix_spawn(pid, path, actions, attr, argv, envp) }
 }
@@ -231,7 +224,7 @@ pub unsafe extern "C" fn posix_spawnp(
     argv: *const *const c_char,
     envp: *const *const c_char,
 ) -> i32 {
-    note_child_process();
+    children::starts();
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::posix_spawnp(pid, path, actions, attr, argv, envp) }
 }
@@ -242,19 +235,19 @@ extern "C" fn exec_with_environment(
     argv: *const *const c_char,
     envp: *const *const c_char,
 ) -> i32 {
-    note_child_process();
+    children::starts();
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::execve(path, argv, envp) }
 }
 
 extern "C" fn exec(path: *const c_char, argv: *const *const c_char) -> i32 {
-    note_child_process();
+    children::starts();
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::execv(path, argv) }
 }
 
 extern "C" fn exec_searched(path: *const c_char, argv: *const *const c_char) -> i32 {
-    note_child_process();
+    children::starts();
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::execvp(path, argv) }
 }
@@ -264,7 +257,7 @@ extern "C" fn exec_searched_with_environment(
     argv: *const *const c_char,
     envp: *const *const c_char,
 ) -> i32 {
-    note_child_process();
+    children::starts();
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::execvpe(path, argv, envp) }
 }

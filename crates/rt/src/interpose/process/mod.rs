@@ -1,6 +1,8 @@
 //! What belongs to the process as a whole: its end, signals, mappings and child processes, time,
 //! random bytes, and `syscall()`.
 
+pub mod children;
+pub mod couriers;
 pub mod crash;
 pub mod end;
 pub mod failure;

@@ -5,12 +5,16 @@
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicU64, Ordering};
 
+use raddle_vocab::io::{self, SIGNALS};
+
 use crate::arch::PAGE;
-use crate::arch::entry::hook;
+use crate::arch::entry::export;
 use crate::interpose::buffers::{reads, writes};
+use crate::interpose::process::couriers;
 use crate::interpose::process::crash::CRASHES;
 use crate::interpose::process::pending_signals::{self, SET};
 use crate::restore::snapshot::touch;
+use crate::sched;
 use crate::sched::preemption;
 use crate::state::{ThreadStatus, controlled, run};
 use crate::syscall::libc_real::real;
@@ -57,7 +61,8 @@ pub fn at_root() {
 
 /// Whether the thread has blocked the signal.
 pub fn blocks(tid: usize, signal: i32) -> bool {
-    (1..=64).contains(&signal) && run().fibers[tid].blocked & bit(signal) != 0
+    let fiber = &run().fibers[tid];
+    (1..=64).contains(&signal) && (fiber.blocked & bit(signal) != 0 || fiber.private.suspends)
 }
 
 /// Whether the thread has begun and not ended.
@@ -70,8 +75,9 @@ pub fn is_alive(tid: usize) -> bool {
 
 /// Whether there are threads, and all have blocked the signal.
 pub fn all_block(signal: i32) -> bool {
-    let mut alive = (0..run().threads).filter(|&tid| is_alive(tid)).peekable();
-    alive.peek().is_some() && alive.all(|tid| blocks(tid, signal))
+    let is_one = |&tid: &usize| is_alive(tid) && !couriers::is_foreign(tid);
+    let mut alive = (0..run().threads).filter(is_one).peekable();
+    alive.peek().is_some() && alive.all(|tid| blocks(couriers::innermost(tid), signal))
 }
 
 /// Lets the kernel deliver the signal, whatever the running thread has blocked.
@@ -94,6 +100,18 @@ pub fn handler_begins(blocked: u64) -> u64 {
     me.blocked = (me.blocked | blocked) & !UNBLOCKABLE;
     KERNEL.store(in_kernel(me.blocked), Ordering::Relaxed);
     in_kernel(me.blocked)
+}
+
+/// The running thread runs a handler with these signals blocked in addition.
+pub fn block_in_handler(blocked: u64) {
+    let me = run().me();
+    me.blocked = blockable(me.blocked | blocked);
+    apply();
+}
+
+/// Those of the signals that can be blocked.
+pub const fn blockable(signals: u64) -> u64 {
+    signals & !UNBLOCKABLE
 }
 
 /// The running thread goes on with this set, as behind a handler. The kernel takes over what this
@@ -143,13 +161,13 @@ pub fn apply() {
 pub fn keep_pending(signal: i32) -> bool {
     let blocked = controlled() && blocks(usize::from(run().hot.tid), signal);
     if blocked {
-        run().me().private.pending_signals |= bit(signal);
+        pending_signals::keep_for_self(signal);
     }
     blocked
 }
 
 /// Changes the running thread's set; gives an error number.
-pub fn change(how: i32, new: *const u64, old: *mut u64) -> i32 {
+pub fn change(how: i32, new: *const u64, old: *mut u64, pc: u64) -> i32 {
     let present = run().me().blocked;
     if !new.is_null() {
         // SAFETY: not null, so the caller passes a set, of which the first word counts.
@@ -162,7 +180,12 @@ pub fn change(how: i32, new: *const u64, old: *mut u64) -> i32 {
         };
         let wanted = wanted & !UNBLOCKABLE;
         pending_signals::note_remasked(wanted ^ present);
+        // Where a signal arrives depends on when it is blocked.
+        if couriers::in_use() && wanted != present {
+            pending_signals::touch(io::BLIND, pc);
+        }
         run().me().blocked = wanted;
+        sched::changed(SIGNALS);
     }
     if !old.is_null() {
         // SAFETY: not null, so the caller passes room for a set.
@@ -180,7 +203,7 @@ extern "C" fn block(how: i32, new: *const c_void, old: *mut c_void, pc: u64) -> 
     }
     reads(new as usize, SET, pc);
     writes(old as usize, SET, pc);
-    match change(how, new.cast(), old.cast()) {
+    match change(how, new.cast(), old.cast(), pc) {
         0 => 0,
         code => {
             set_errno(code);
@@ -196,8 +219,8 @@ extern "C" fn block_of_thread(how: i32, new: *const c_void, old: *mut c_void, pc
     }
     reads(new as usize, SET, pc);
     writes(old as usize, SET, pc);
-    change(how, new.cast(), old.cast())
+    change(how, new.cast(), old.cast(), pc)
 }
 
-hook!(sigprocmask, 3 => block);
-hook!(pthread_sigmask, 3 => block_of_thread);
+export!(sigprocmask, 3 => block);
+export!(pthread_sigmask, 3 => block_of_thread);

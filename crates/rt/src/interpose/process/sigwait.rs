@@ -4,6 +4,7 @@
 
 use crate::arch::entry::export;
 use crate::interpose::buffers::{reads, writes};
+use crate::interpose::process::couriers::{self, InterruptibleCall};
 use crate::interpose::process::pending_signals::{self, SET};
 use crate::interpose::process::{handlers, shared_state, signal_masks};
 use crate::restore::snapshot::touch;
@@ -39,7 +40,11 @@ fn wait_for_info(set: *const u64, into: *mut libc::siginfo_t, waits: bool, pc: u
     reads(set as usize, SET, pc);
     // SAFETY: the caller passes a set.
     let wanted = unsafe { *set };
+    if waits {
+        couriers::begin_call(InterruptibleCall::Ends, pc);
+    }
     pending_signals::wait(wanted, !waits, pc);
+    couriers::end_call();
     let Some(info) = pending_signals::take(wanted, waits) else {
         set_errno(if waits { libc::EINTR } else { libc::EAGAIN });
         return -1;
@@ -88,7 +93,10 @@ extern "C" fn suspend(set: *const u64, pc: u64) -> i32 {
         shared_state::gets_signal(signal, pc);
     }
     loop {
+        // A signal that it does not block is taken here, not by a courier.
+        run().me().private.suspends = true;
         pending_signals::wait(!blocked, false, pc);
+        run().me().private.suspends = false;
         let Some(info) = pending_signals::take(!blocked, true) else { break };
         let ends_wait = !handlers::is_ignored(info.si_signo);
         if ends_wait {

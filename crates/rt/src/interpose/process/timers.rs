@@ -4,15 +4,20 @@
 //!
 //! A timer whose signal every thread has blocked can go off at any moment, and only waiting for the
 //! signal tells when: a thread that waits for it can go on while the timer is armed. So all orders are
-//! explored. Arming such a timer is a transition on the pending signals. Arming it again, or disarming
-//! it, is named: it may have gone off before.
+//! explored. Arming such a timer is a transition on the pending signals.
 //!
-//! Any other timer goes off when a thread has slept beyond it, or when no thread can go on otherwise: an
-//! armed timer is an event that can still happen, so the threads are not in a deadlock. Other moments
-//! are not explored, which is named. Its signal is sent to a thread in `pause` or in a sleep that has
-//! not blocked it. Elsewhere no handler is called.
+//! In a program with handlers a timer whose signal some thread accepts has couriers
+//! ([`couriers`]), and goes off at any moment between being armed and being disarmed: real time may
+//! pass anywhere. A thread that has slept beyond it goes on only when it has gone off. A timer that goes
+//! off again and again does so at any moment only for the first time; later, when a thread has slept
+//! beyond it, or when no thread can go on otherwise. That is named.
+//!
+//! Timers of descriptors go off when a thread has slept beyond them, or when no thread can go on
+//! otherwise: an armed timer is an event that can still happen, so the threads are not in a deadlock.
+//! Other moments are not explored, which is named.
 
 use raddle_vocab::io::SIGNALS;
+use raddle_vocab::policy::MAX_THREADS;
 use raddle_vocab::{OpKind, Outcome, io};
 use raddle_wire::limit;
 
@@ -20,9 +25,11 @@ use crate::arch::entry::{export, hook};
 use crate::arch::signal::KernelAction;
 use crate::interpose::io::slots;
 use crate::interpose::io::{descriptors, queues};
-use crate::interpose::process::pending_signals;
+use crate::interpose::process::couriers::{self, Errand, InterruptibleCall, Serial};
+use crate::interpose::process::pending_signals::{self, Sent};
 use crate::interpose::process::shared_state;
 use crate::interpose::process::signal_masks::{self, all_block, bit};
+use crate::interpose::thread::identity;
 use crate::sched;
 use crate::sched::controller::note_limit;
 use crate::sched::virtual_time::{self, SECOND};
@@ -69,6 +76,19 @@ struct Timer {
     at: u64,
     /// Time between two times that it goes off; 0 if it does so once.
     interval: u64,
+    /// How often it was armed or disarmed.
+    setting: u32,
+    /// Whether it has gone off, and does so again only when time has passed.
+    rests: bool,
+    /// The thread that gets its signal; `None` for the process.
+    target: Option<u16>,
+    /// The value that it sends with the signal.
+    value: usize,
+}
+
+impl Timer {
+    const NONE: Timer =
+        Timer { effect: Effect::None, at: 0, interval: 0, setting: 0, rests: false, target: None, value: 0 };
 }
 
 /// The timers of the process.
@@ -87,15 +107,16 @@ impl Timers {
     }
 
     /// None.
-    pub const NEW: Timers =
-        Timers { all: [Timer { effect: Effect::None, at: 0, interval: 0 }; MOST], used: false, last: 0 };
+    pub const NEW: Timers = Timers { all: [Timer::NONE; MOST], used: false, last: 0 };
 
     /// The timer that goes off next. One that sends what all threads have blocked does so when a thread
     /// wants it.
     fn next(&self) -> Option<usize> {
         let goes_off = |&index: &usize| {
             let timer = &self.all[index];
-            timer.at != 0 && !matches!(timer.effect, Effect::Signal(signal) if all_block(signal))
+            timer.at != 0
+                && !matches!(timer.effect, Effect::Signal(signal) if all_block(signal))
+                && !is_delivered(timer)
         };
         (0..MOST).filter(goes_off).min_by_key(|&index| self.all[index].at)
     }
@@ -108,6 +129,17 @@ impl Timers {
             }
             _ => None,
         })
+    }
+
+    /// Whether the timer is still armed as it was by the setting with this number.
+    pub fn is_set(&self, index: u8, setting: u32) -> bool {
+        let timer = &self.all[usize::from(index)];
+        timer.at != 0 && timer.setting == setting
+    }
+
+    /// Whether it can go off now.
+    pub fn can_go_off(&self, index: u8, setting: u32) -> bool {
+        self.is_set(index, setting) && !self.all[usize::from(index)].rests
     }
 
     fn of_descriptor(&self, descriptor: i32) -> Option<usize> {
@@ -145,10 +177,61 @@ pub fn send_one(signals: u64) {
     observe();
 }
 
+/// The timer goes off: what its signal says.
+pub fn goes_off(index: u8) -> Sent {
+    let index = usize::from(index);
+    let Timer { effect, at, target, value, .. } = run().timers.all[index];
+    let signal = if let Effect::Signal(signal) = effect { signal } else { 0 };
+    virtual_time::not_before(at);
+    went_off(index);
+    let code = if index < CREATED { libc::SI_KERNEL } else { libc::SI_TIMER };
+    Sent { signal, target, serial: 0, has_courier: true, code, value }
+}
+
+/// The threads that can get the signal of a timer, and how many they are.
+fn takers_of(timer: &Timer, signal: i32) -> ([u16; MAX_THREADS], usize) {
+    match timer.target {
+        Some(target) => {
+            let mut one = [0; MAX_THREADS];
+            one[0] = target;
+            (one, usize::from(couriers::accepts(usize::from(target), signal)))
+        }
+        None => pending_signals::takers(signal),
+    }
+}
+
+/// Whether couriers deliver the signal of the timer: it is armed, a thread accepts the signal, and there
+/// is a handler.
+fn is_delivered(timer: &Timer) -> bool {
+    let Effect::Signal(signal @ 1..=64) = timer.effect else { return false };
+    couriers::in_use()
+        && timer.at != 0
+        && run().handlers[signal as usize].handler > libc::SIG_IGN
+        && takers_of(timer, signal).1 > 0
+}
+
+/// Whether a timer should have gone off that couriers deliver, for a thread whose clock shows this.
+pub fn is_any_due(clock: u64) -> bool {
+    run().timers.all.iter().any(|timer| timer.at <= clock && is_delivered(timer))
+}
+
+/// No thread can go on: the next of the timers that rest may go off.
+fn wake_resting() -> bool {
+    let timers = &run().timers.all;
+    let rests = |&index: &usize| timers[index].rests && is_delivered(&timers[index]);
+    let Some(index) = (0..MOST).filter(rests).min_by_key(|&index| timers[index].at) else { return false };
+    run().timers.all[index].rests = false;
+    sched::changed(SIGNALS);
+    true
+}
+
 /// Lets the next timer go off. Those of a process that has exited are gone.
 pub fn go_on() -> Next {
     if !run().timers.used || run().exit.is_some() {
         return Next::None;
+    }
+    if wake_resting() {
+        return Next::Fired;
     }
     let Some(index) = run().timers.next() else { return Next::None };
     let timer = run().timers.all[index];
@@ -180,6 +263,7 @@ fn went_off(index: usize) {
     let timer = &mut timers.all[index];
     timers.last = timers.last.max(timer.at);
     timer.at = if timer.interval == 0 { 0 } else { timer.at.saturating_add(timer.interval) };
+    timer.rests = timer.interval != 0;
 }
 
 /// Whether the signal would only end the process: no thread waits for that.
@@ -231,6 +315,9 @@ pub fn observe() {
 
 /// The running thread has slept: timers that went off meanwhile call its handlers.
 pub fn after_sleep() {
+    if couriers::in_use() {
+        return wait_for_due();
+    }
     while run().timers.used {
         let timers = &run().timers;
         let Some(index) = timers.next().filter(|&index| timers.all[index].at <= run().me().clock) else { return };
@@ -244,6 +331,22 @@ pub fn after_sleep() {
         shared_state::gets_signal(signal, run().me().pending.pc);
         // SAFETY: sends the signal to this thread, which has a handler for it.
         unsafe { hidden::raise(signal) };
+    }
+}
+
+/// The running thread has slept: it goes on when all timers have gone off that it has outlived.
+fn wait_for_due() {
+    while run().timers.used && is_any_due(run().me().clock) {
+        let clock = run().me().clock;
+        for timer in run().timers.all.iter_mut().filter(|timer| timer.at <= clock) {
+            timer.rests = false;
+        }
+        run().me().private.awaits_timers = true;
+        let arg = io::waits_for(0, io::WAITS_FOR_SIGNAL) | io::OBSERVES | io::UNORDERED;
+        let op = AnnouncedOp::new(OpKind::Io, SIGNALS, arg, run().me().pending.pc);
+        sched::changed(SIGNALS);
+        sched::perform(op, Outcome::Done, 0, 0);
+        run().me().private.awaits_timers = false;
     }
 }
 
@@ -281,7 +384,8 @@ fn left(index: usize) -> libc::itimerspec {
 fn name_limit(index: usize, arms: bool) {
     let timer = &run().timers.all[index];
     let is_waited_for = matches!(timer.effect, Effect::Signal(signal) if all_block(signal));
-    if timer.at != 0 || arms && !is_waited_for {
+    let is_explored = couriers::in_use() && matches!(timer.effect, Effect::Signal(1..=64));
+    if (timer.at != 0 || arms && !is_waited_for) && !is_explored {
         note_limit(limit::TIMER);
     }
     if let Effect::Signal(signal @ 1..=64) = timer.effect {
@@ -304,10 +408,32 @@ fn arm(index: usize, absolute: bool, new: &libc::itimerspec, pc: u64) -> libc::i
     let timers = &mut run().timers;
     timers.used = true;
     virtual_time::observed();
-    timers.all[index].at = at;
-    timers.all[index].interval = nanoseconds(&new.it_interval);
+    let timer = &mut timers.all[index];
+    (timer.at, timer.interval, timer.rests) = (at, nanoseconds(&new.it_interval), false);
+    timer.setting += 1;
     sched::changed(SIGNALS);
+    send_couriers(index, pc);
     before
+}
+
+/// Sends off couriers for the signal of a timer that was armed.
+fn send_couriers(index: usize, pc: u64) {
+    let timer = run().timers.all[index];
+    let Effect::Signal(signal @ 1..=64) = timer.effect else { return };
+    if !couriers::in_use() || timer.at == 0 || all_block(signal) || is_lethal(signal) {
+        return;
+    }
+    if timer.target.is_none() {
+        couriers::looks_for_takers(pc);
+    }
+    if timer.interval != 0 {
+        note_limit(limit::TIMER);
+    }
+    let (takers, count) = takers_of(&timer, signal);
+    let serial = Serial::Timer { index: index as u8, setting: timer.setting };
+    for &target in &takers[..count] {
+        couriers::send(Errand { signal, target, serial }, pc);
+    }
 }
 
 /// The timer that `alarm` and `setitimer` set, which exists from the start.
@@ -375,10 +501,11 @@ extern "C" fn get_interval(which: i32, old: *mut libc::itimerval) -> i32 {
 }
 
 /// A new timer with this effect.
-fn create(effect: Effect) -> Option<usize> {
+fn create(effect: Effect, target: Option<u16>, value: usize) -> Option<usize> {
     let timers = &mut run().timers;
     let index = (CREATED..MOST).find(|&index| timers.all[index].effect == Effect::None)?;
-    timers.all[index] = Timer { effect, at: 0, interval: 0 };
+    let setting = timers.all[index].setting + 1;
+    timers.all[index] = Timer { effect, setting, target, value, ..Timer::NONE };
     Some(index)
 }
 
@@ -388,12 +515,21 @@ extern "C" fn create_timer(clock: i32, event: *const libc::sigevent, timer: *mut
         return unsafe { hidden::timer_create(clock, event, timer) };
     }
     // SAFETY: null, or the caller passes an event.
-    let signal = match unsafe { event.as_ref() } {
-        None => libc::SIGALRM,
-        Some(event) if event.sigev_notify == libc::SIGEV_SIGNAL => event.sigev_signo,
-        Some(_) => 0,
+    let (signal, target, value) = match unsafe { event.as_ref() } {
+        None => (libc::SIGALRM, None, 0),
+        Some(event) if event.sigev_notify == libc::SIGEV_SIGNAL => {
+            (event.sigev_signo, None, event.sigev_value.sival_ptr as usize)
+        }
+        Some(event) if event.sigev_notify == libc::SIGEV_THREAD_ID => {
+            let Some(tid) = identity::by_number(event.sigev_notify_thread_id) else {
+                set_errno(libc::EINVAL);
+                return -1;
+            };
+            (event.sigev_signo, Some(tid as u16), event.sigev_value.sival_ptr as usize)
+        }
+        Some(_) => (0, None, 0),
     };
-    let Some(index) = create(Effect::Signal(signal)) else {
+    let Some(index) = create(Effect::Signal(signal), target, value) else {
         set_errno(libc::EAGAIN);
         return -1;
     };
@@ -459,7 +595,9 @@ extern "C" fn delete_timer(timer: usize, pc: u64) -> i32 {
     let Some(index) = created(timer) else { return -1 };
     pending_signals::touch(0, pc);
     name_limit(index, false);
-    run().timers.all[index] = Timer { effect: Effect::None, at: 0, interval: 0 };
+    let setting = run().timers.all[index].setting + 1;
+    run().timers.all[index] = Timer { setting, ..Timer::NONE };
+    sched::changed(SIGNALS);
     0
 }
 
@@ -480,10 +618,10 @@ extern "C" fn create_descriptor(clock: i32, flags: i32) -> i32 {
         crate::interpose::io::descriptor_ends::made(descriptor);
         for timer in &mut run().timers.all {
             if matches!(timer.effect, Effect::Descriptor(identity) if slots::number_of(identity).is_none()) {
-                *timer = Timer { effect: Effect::None, at: 0, interval: 0 };
+                *timer = Timer { setting: timer.setting + 1, ..Timer::NONE };
             }
         }
-        if create(Effect::Descriptor(identity)).is_none() {
+        if create(Effect::Descriptor(identity), None, 0).is_none() {
             note_limit(limit::DESCRIPTORS);
         }
     }
@@ -521,6 +659,14 @@ extern "C" fn pause(pc: u64) -> i32 {
     if !controlled() {
         // SAFETY: no preconditions.
         return unsafe { hidden::pause() };
+    }
+    if couriers::in_use() {
+        couriers::begin_call(InterruptibleCall::Ends, pc);
+        run().me().private.call = Some(InterruptibleCall::Ends);
+        pending_signals::wait(0, false, pc);
+        couriers::end_call();
+        set_errno(libc::EINTR);
+        return -1;
     }
     // SAFETY: makes an event counter for the runtime's own use.
     let counter = unsafe { syscall!(libc::SYS_eventfd2, 0usize, libc::O_CLOEXEC) } as i32;

@@ -12,6 +12,7 @@ use raddle_vocab::{Misuse, OpKind, Outcome};
 use raddle_wire::limit;
 
 use crate::arch::entry::export;
+use crate::interpose::process::couriers;
 use crate::interpose::sync::mutex::{self, DEAD, LIVE};
 use crate::interpose::thread::cancel;
 use crate::sched::controller::note_limit;
@@ -220,7 +221,7 @@ fn enqueue(address: u64, mutex: u64, timed: bool, pc: u64) {
     let kind = if timed { OpKind::CondTimedWait } else { OpKind::CondWait };
     let op = arrive(kind, address, mutex, pc);
     mutex::require(mutex, pc);
-    if mutex::held_by(mutex, run().hot.tid) {
+    if mutex::held_by(mutex, couriers::self_id()) {
         mutex::release(mutex);
     } else {
         trace::misuse(Misuse::CondWaitUnlocked, address, mutex, pc);

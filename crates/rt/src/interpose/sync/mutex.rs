@@ -20,6 +20,7 @@ use raddle_vocab::{Misuse, MutexKind, OpKind, Outcome};
 use raddle_wire::limit;
 
 use crate::arch::entry::export;
+use crate::interpose::process::couriers;
 use crate::sched::controller::note_limit;
 use crate::sched::{self, timeouts, virtual_time};
 use crate::state::{AnnouncedOp, controlled, run};
@@ -86,7 +87,7 @@ fn at(address: u64) -> &'static mut Mutex {
 pub fn can_lock(address: u64, tid: u16) -> bool {
     let mutex = at(address);
     match mutex.holder() {
-        Some(holder) if is_valid(mutex) => holder == tid && mutex.kind() != MutexKind::Normal,
+        Some(holder) if is_valid(mutex) => holder == couriers::owner(tid) && mutex.kind() != MutexKind::Normal,
         // The holder in an invalid mutex means nothing.
         _ => true,
     }
@@ -95,7 +96,7 @@ pub fn can_lock(address: u64, tid: u16) -> bool {
 /// Whether a thread at the end of a condition wait can re-acquire it.
 pub fn can_reacquire(address: u64, tid: u16) -> bool {
     let mutex = at(address);
-    !is_valid(mutex) || mutex.holder().is_none_or(|holder| holder == tid)
+    !is_valid(mutex) || mutex.holder().is_none_or(|holder| holder == couriers::owner(tid))
 }
 
 /// Whether the thread holds it.
@@ -204,7 +205,7 @@ pub extern "C" fn destroy(address: u64, pc: u64) -> i32 {
 
 /// Acquires the mutex, as [`can_lock`] allows.
 fn acquire(op: &AnnouncedOp, address: u64) -> i32 {
-    let tid = run().hot.tid;
+    let tid = couriers::self_id();
     let mutex = at(address);
     if mutex.holder() != Some(tid) {
         take(address, tid);
@@ -265,7 +266,7 @@ pub extern "C" fn lock(address: u64, pc: u64) -> i32 {
 /// A lock operation that gives up instead of waiting, with this outcome and error code.
 fn lock_or(kind: OpKind, address: u64, pc: u64, otherwise: Outcome, code: i32) -> i32 {
     let op = arrive(kind, address, pc);
-    let mine = at(address).holder() == Some(run().hot.tid);
+    let mine = at(address).holder() == Some(couriers::self_id());
     let answers = match at(address).kind() {
         MutexKind::Recursive => true,
         MutexKind::ErrorCheck => kind != OpKind::TryLock,
@@ -321,7 +322,7 @@ pub extern "C" fn unlock(address: u64, pc: u64) -> i32 {
         return unsafe { hidden::pthread_mutex_unlock(address) };
     }
     let op = arrive(OpKind::Unlock, address, pc);
-    let tid = run().hot.tid;
+    let tid = couriers::self_id();
     let mutex = at(address);
     if mutex.holder() != Some(tid) {
         // The other kinds return an error code, on which a program may rely.
@@ -361,7 +362,7 @@ pub fn release(address: u64) {
 
 /// Second half of a condition wait: the mutex is free, or the thread's own.
 pub fn reacquire(address: u64) {
-    take(address, run().hot.tid);
+    take(address, couriers::self_id());
 }
 
 /// What a condition wait returns because of its mutex.
@@ -410,7 +411,7 @@ extern "C" fn consistent(address: u64, _pc: u64) -> i32 {
         return unsafe { hidden::pthread_mutex_consistent(address) };
     }
     let mutex = at(address);
-    if mutex.kind & ROBUST == 0 || mutex.health != health::OWNER_DEAD || !held_by(address, run().hot.tid) {
+    if mutex.kind & ROBUST == 0 || mutex.health != health::OWNER_DEAD || !held_by(address, couriers::self_id()) {
         return libc::EINVAL;
     }
     mutex.health = health::WELL;

@@ -17,10 +17,11 @@ use raddle_vocab::{Misuse, OpKind, Outcome, ThreadSet};
 use raddle_wire::limit;
 
 use crate::arch::entry::export;
+use crate::interpose::process::couriers;
 use crate::interpose::sync::mutex::{DEAD, LIVE};
 use crate::sched::controller::note_limit;
 use crate::sched::{self, timeouts, virtual_time};
-use crate::state::{AnnouncedOp, controlled, run};
+use crate::state::{AnnouncedOp, controlled};
 use crate::syscall::libc_real::real;
 use crate::trace;
 
@@ -75,13 +76,13 @@ fn at(address: u64) -> &'static mut RwLock {
 /// Whether a thread's read lock can be acquired, or be refused, now.
 pub fn can_read(address: u64, tid: u16) -> bool {
     let lock = at(address);
-    !lock.is_valid() || lock.writer == 0 && !lock.is_reserved() || lock.writer == u32::from(tid) + 1
+    !lock.is_valid() || lock.writer == 0 && !lock.is_reserved() || lock.writer == u32::from(couriers::owner(tid)) + 1
 }
 
 /// Whether a thread's write lock can be acquired, or be refused, now.
 pub fn can_write(address: u64, tid: u16) -> bool {
     let lock = at(address);
-    !lock.is_valid() || lock.writer == 0 && lock.readers == 0 || lock.writer == u32::from(tid) + 1
+    !lock.is_valid() || lock.writer == 0 && lock.readers == 0 || lock.writer == u32::from(couriers::owner(tid)) + 1
 }
 
 /// Whether an attempt of a thread to lock it for writing would succeed now.
@@ -170,7 +171,7 @@ const TIMED: Otherwise = (Outcome::TimedOut, libc::ETIMEDOUT);
 /// Whether the operation is refused because the writer locks its own lock once more. The try forms
 /// fail instead.
 fn is_own(address: u64, otherwise: Otherwise) -> bool {
-    otherwise != TRY && at(address).writer == u32::from(run().hot.tid) + 1
+    otherwise != TRY && at(address).writer == u32::from(couriers::self_id()) + 1
 }
 
 fn read(kind: OpKind, address: u64, otherwise: Otherwise, pc: u64) -> i32 {
@@ -181,7 +182,7 @@ fn read(kind: OpKind, address: u64, otherwise: Otherwise, pc: u64) -> i32 {
         sched::commit(&op, otherwise.0, 0, 0);
         return otherwise.1;
     }
-    let tid = run().hot.tid;
+    let tid = couriers::self_id();
     if lock.holds(tid) {
         lock.flags |= NESTED;
     }
@@ -216,7 +217,7 @@ fn write(kind: OpKind, address: u64, otherwise: Otherwise, pc: u64) -> i32 {
         sched::changed(address);
         return otherwise.1;
     }
-    lock.writer = u32::from(run().hot.tid) + 1;
+    lock.writer = u32::from(couriers::self_id()) + 1;
     virtual_time::observe(address);
     virtual_time::observe(readers_key(address));
     sched::commit(&op, Outcome::Done, 0, 0);
@@ -313,7 +314,7 @@ extern "C" fn unlock(address: u64, pc: u64) -> i32 {
         return unsafe { hidden::pthread_rwlock_unlock(address) };
     }
     let mut op = arrive_with(OpKind::RwUnlock, address, 0, pc);
-    let tid = run().hot.tid;
+    let tid = couriers::self_id();
     let lock = at(address);
     let writes = lock.writer == u32::from(tid) + 1;
     // The holds of a thread that read-locked twice are not told apart. Then an unlock is certainly

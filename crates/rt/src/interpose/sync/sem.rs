@@ -5,6 +5,7 @@ use raddle_vocab::{Misuse, OpKind, Outcome};
 use raddle_wire::limit;
 
 use crate::arch::entry::export;
+use crate::interpose::process::couriers::{self, InterruptibleCall};
 use crate::interpose::sync::mutex::{DEAD, LIVE};
 use crate::interpose::thread::cancel;
 use crate::sched::controller::note_limit;
@@ -162,7 +163,12 @@ extern "C" fn wait(address: u64, pc: u64) -> i32 {
         return unsafe { hidden::sem_wait(address) };
     }
     cancel::point(pc);
+    couriers::begin_call(InterruptibleCall::Restarts, pc);
     let op = arrive(OpKind::SemWait, address, pc);
+    if couriers::end_call() && !is_positive(address) {
+        sched::commit(&op, Outcome::Failed, 0, 0);
+        return fail(libc::EINTR);
+    }
     cancel::interrupted(!is_positive(address));
     take(&op)
 }

@@ -7,9 +7,10 @@ use raddle_vocab::{Misuse, MutexKind, OpKind, Outcome};
 use raddle_wire::limit;
 
 use crate::arch::entry::export;
+use crate::interpose::process::couriers;
 use crate::sched::controller::note_limit;
 use crate::sched::{self, virtual_time};
-use crate::state::{AnnouncedOp, controlled, run};
+use crate::state::{AnnouncedOp, controlled};
 use crate::syscall::libc_real::real;
 use crate::trace;
 
@@ -87,7 +88,7 @@ extern "C" fn destroy(address: u64, pc: u64) -> i32 {
 }
 
 fn acquire(op: &AnnouncedOp) -> i32 {
-    *at(op.obj) = HELD | u32::from(run().hot.tid);
+    *at(op.obj) = HELD | u32::from(couriers::self_id());
     virtual_time::observe(op.obj);
     sched::commit(op, Outcome::Done, 0, 0);
     0
@@ -122,7 +123,9 @@ extern "C" fn unlock(address: u64, pc: u64) -> i32 {
     let op = arrive(OpKind::Unlock, address, pc);
     match holder(*at(address)) {
         None => trace::misuse(Misuse::UnlockNotLocked, address, 0, pc),
-        Some(owner) if owner != run().hot.tid => trace::misuse(Misuse::UnlockNotOwner, address, u64::from(owner), pc),
+        Some(owner) if owner != couriers::self_id() => {
+            trace::misuse(Misuse::UnlockNotOwner, address, u64::from(owner), pc)
+        }
         Some(_) => {}
     }
     *at(address) = FREE;

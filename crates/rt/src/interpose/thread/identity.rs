@@ -8,6 +8,7 @@ use raddle_vocab::Misuse;
 use crate::arch::PAGE;
 use crate::arch::entry::export;
 use crate::interpose::io::regular_files::FileAccess;
+use crate::interpose::process::couriers;
 use crate::interpose::process::pending_signals;
 use crate::interpose::process::shared_state::{self, SharedPart};
 use crate::interpose::thread::lifecycle;
@@ -36,7 +37,7 @@ real! { hidden:
 }
 
 /// The thread with this handle; reports misuse if there is none.
-fn thread(handle: u64, pc: u64) -> Option<usize> {
+pub fn thread(handle: u64, pc: u64) -> Option<usize> {
     let found = lifecycle::by_live_handle(handle);
     if found.is_none() {
         trace::misuse(Misuse::BadThread, handle, 0, pc);
@@ -127,7 +128,7 @@ extern "C" fn getattr(handle: u64, attr: *mut libc::pthread_attr_t, pc: u64) -> 
 
 /// The number of the running thread.
 pub fn number() -> i32 {
-    number_of(run().hot.tid as usize)
+    number_of(couriers::self_id() as usize)
 }
 
 /// A number that identifies a thread as the kernel's would, and does not depend on other threads.
@@ -136,6 +137,11 @@ pub fn number_of(tid: usize) -> i32 {
         return process().pid;
     }
     (run().fibers[tid].key & 0x3fff_ffff | 0x4000_0000) as i32
+}
+
+/// The thread with this number.
+pub fn by_number(number: i32) -> Option<usize> {
+    (0..run().threads).find(|&tid| !couriers::is_foreign(tid) && number_of(tid) == number)
 }
 
 extern "C" fn get_number(_pc: u64) -> i32 {
@@ -163,7 +169,8 @@ extern "C" fn kill(handle: u64, signal: i32, pc: u64) -> i32 {
         return unsafe { hidden::pthread_kill(handle, signal) };
     }
     let Some(tid) = thread(handle, pc) else { return libc::ESRCH };
-    if run().fibers[tid].status == ThreadStatus::Ended || signal == 0 {
+    // Whether it has ended is no matter where its signals have couriers.
+    if signal == 0 || !couriers::in_use() && run().fibers[tid].status == ThreadStatus::Ended {
         return 0;
     }
     pending_signals::to_thread(tid, signal, pc)
@@ -216,7 +223,7 @@ extern "C" fn control_process(option: i32, a: usize, b: usize, c: usize, d: usiz
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::prctl(option, a, b, c, d) };
     }
-    let me = run().hot.tid as usize;
+    let me = couriers::self_id() as usize;
     match option {
         libc::PR_SET_NAME => {
             // SAFETY: the caller passes a C string.

@@ -5,6 +5,7 @@
 use raddle_vocab::policy::{MAX_THREADS, mix};
 
 use crate::arch::entry::export;
+use crate::interpose::process::couriers;
 use crate::state::{controlled, keys, run};
 use crate::syscall::libc_real::real;
 
@@ -101,7 +102,7 @@ pub extern "C" fn set(key: u32, value: usize, _pc: u64) -> i32 {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::pthread_setspecific(key, value) };
     }
-    let tid = run().hot.tid as usize;
+    let tid = couriers::self_id() as usize;
     let (keys, key) = (keys(), key as usize);
     if !keys.exists(key) {
         return libc::EINVAL;
@@ -121,7 +122,7 @@ pub extern "C" fn get(key: u32, _pc: u64) -> usize {
     if !keys.exists(key) {
         return 0;
     }
-    match keys.values[run().hot.tid as usize][key] {
+    match keys.values[couriers::self_id() as usize][key] {
         (value, generation) if generation == keys.generations[key] => value,
         _ => 0,
     }

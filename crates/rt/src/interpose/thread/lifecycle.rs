@@ -2,6 +2,7 @@
 
 use core::ffi::c_void;
 
+use raddle_vocab::handler;
 use raddle_vocab::party::Party;
 use raddle_vocab::policy::MAX_THREADS;
 use raddle_vocab::{MemOrder, Misuse, OpKind, Outcome, RunStatus};
@@ -11,6 +12,7 @@ use crate::arch::entry::export;
 use crate::interpose::buffers::{reads, writes};
 use crate::interpose::io::net;
 use crate::interpose::memory::heap;
+use crate::interpose::process::couriers::{self, Errand};
 use crate::interpose::process::end;
 use crate::interpose::sync::mutex;
 use crate::interpose::thread::{cancel, unwind};
@@ -104,6 +106,7 @@ pub extern "C" fn create(
     // The handle is there before the new thread starts.
     writes(handle as usize, size_of::<u64>(), pc);
     reads(attr as usize, size_of::<libc::pthread_attr_t>(), pc);
+    couriers::note_life(pc);
     let mut op = AnnouncedOp::new(OpKind::Create, entry as u64, 0, pc);
     sched::arrive(op);
     if run().threads == MAX_THREADS {
@@ -141,6 +144,30 @@ pub fn create_party(party: Party, number: usize) {
     fiber.private.party_code = party.code();
     op.arg = tid as u64;
     sched::commit(&op, Outcome::Done, 1, 0);
+}
+
+/// The running thread creates the courier of a signal, which is none of the program's threads.
+pub fn create_courier(errand: Errand, pc: u64) {
+    let mut op = AnnouncedOp::new(OpKind::Create, handler::place(errand.signal as u8), 0, pc);
+    sched::arrive(op);
+    if run().threads == MAX_THREADS {
+        explain("the program sends more signals in one run than raddle can follow");
+        crate::sched::controller::name_limit(raddle_wire::limit::THREADS);
+        sched::finish(RunStatus::Damaged, MAX_THREADS as i32);
+    }
+    let (slot, reused) = take_slot();
+    let tid = ranks::add_courier(slot, (couriers::carry as *const () as usize, 0));
+    if reused {
+        thread_storage::reset(slot);
+        heap::inherit(run().hot.tid as usize, tid);
+    } else {
+        thread_storage::save(slot);
+    }
+    let fiber = &mut run().fibers[tid];
+    (fiber.detached, fiber.blocked, fiber.private.errand) = (true, u64::MAX, Some(errand));
+    op.arg = tid as u64;
+    sched::commit(&op, Outcome::Done, 1, 0);
+    trace::name_of_courier(tid as u16, errand.signal as u8);
 }
 
 /// A slot for a new thread, and whether another thread has used it before. Only slots of threads
@@ -203,6 +230,7 @@ pub fn end(result: usize) -> ! {
     run().me().result = result;
     unwind::run_finalisers();
     mutex::release_robust();
+    couriers::note_life(0);
     let op = AnnouncedOp::new(OpKind::ThreadEnd, 0, 0, 0);
     sched::arrive(op);
     let me = run().hot.tid;
@@ -225,7 +253,7 @@ pub fn end(result: usize) -> ! {
 fn wait_for_all() -> ! {
     let is_unseen = |tid: &usize| {
         let private = &run().fibers[*tid].private;
-        !private.main_saw_end && private.party.is_none()
+        !private.main_saw_end && !couriers::is_foreign(*tid)
     };
     while let Some(tid) = (1..run().threads).map(|rank| run().by_rank[rank] as usize).find(is_unseen) {
         let fiber = &run().fibers[tid];
@@ -309,7 +337,7 @@ fn joinable(handle: u64, pc: u64) -> Result<usize, i32> {
         trace::misuse(Misuse::BadThread, handle, 0, pc);
         return Err(libc::ESRCH);
     };
-    if tid == run().hot.tid as usize {
+    if tid == couriers::self_id() as usize {
         trace::misuse(Misuse::JoinSelf, 0, tid as u64, pc);
         return Err(libc::EDEADLK);
     }

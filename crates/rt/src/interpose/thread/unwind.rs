@@ -12,7 +12,7 @@ use raddle_vocab::policy::MAX_THREADS;
 
 use crate::arch::entry::export;
 use crate::arch::unwind::CLEANUP_LINK;
-use crate::interpose::process::failure;
+use crate::interpose::process::{couriers, failure};
 use crate::interpose::thread::lifecycle;
 use crate::state::{controlled, run};
 use crate::syscall::libc_real::real;
@@ -69,6 +69,9 @@ fn link(buffer: usize) -> *mut usize {
 
 /// Ends the running thread with this result, unwinding its stack first.
 pub fn exit_thread(result: usize) -> ! {
+    if run().me().private.acts_for.is_some() {
+        couriers::gives_up();
+    }
     run().me().result = result;
     let tid = run().hot.tid as usize;
     // SAFETY: rule 4 of the crate; each thread ends once, so the entry is in use only here.

@@ -13,7 +13,8 @@ use super::{SocketCall, SocketPhase, attach, digest, is_modelled, make, party, s
 use crate::arch::entry::export;
 use crate::interpose::before::before;
 use crate::interpose::buffers::{reads, writes};
-use crate::interpose::io::descriptors::{MAX_CHANNELS, channel, set_channel, touches, wait_for, woke};
+use crate::interpose::io::descriptor_uses::wait_for;
+use crate::interpose::io::descriptors::{MAX_CHANNELS, channel, set_channel, touches, woke};
 use crate::interpose::io::overlay::Errno;
 use crate::interpose::io::queues::{self, Notice};
 use crate::interpose::io::regular_files::FileAccess;
