@@ -13,8 +13,11 @@
 // address, are named to the runtime instead.
 // Invariant: an access has one hook at most. Each condition here is the negation of the
 // sanitizer's own.
+//
+// Beside, the runtime is told where the variables of a function lie in its frame: see frames.h.
 
 #include "../assembly.h"
+#include "../frames.h"
 
 #include "llvm/Analysis/CaptureTracking.h"
 #include "llvm/Analysis/ValueTracking.h"
@@ -276,6 +279,105 @@ private:
     }
 };
 
+// Variables of a function to which pointers may exist.
+class Frame {
+public:
+    explicit Frame(Function &function) : function(function), layout(function.getParent()->getDataLayout()) {}
+
+    // Names them, each with assembly that is given its address and makes no code.
+    bool add()
+    {
+        SmallVector<AllocaInst *> variables;
+        Instruction *behind = nullptr;
+        for (Instruction &instruction : function.getEntryBlock())
+            if (auto *variable = dyn_cast<AllocaInst>(&instruction)) {
+                behind = variable->getNextNode();
+                if (is_pointed_to(*variable))
+                    variables.push_back(variable);
+            }
+        for (AllocaInst *variable : variables)
+            name(*variable, behind);
+        return !variables.empty();
+    }
+
+private:
+    Function &function;
+    const DataLayout &layout;
+
+    bool is_pointed_to(const AllocaInst &variable)
+    {
+        std::optional<TypeSize> size = variable.getAllocationSize(layout);
+        bool is_fixed = size && !size->isScalable() && variable.isStaticAlloca() && !variable.isUsedWithInAlloca();
+        if (!is_fixed || variable.isSwiftError() || variable.getAddressSpace() != 0 || *size == 0 || *size >= 1u << 31)
+            return false;
+        for (const User *user : variable.users()) {
+            auto *store = dyn_cast<StoreInst>(user);
+            if (!isa<LoadInst>(user) && !(store && store->getValueOperand() != &variable))
+                return true;
+        }
+        return false;
+    }
+
+    void name(AllocaInst &variable, Instruction *before)
+    {
+        uint64_t size = *variable.getAllocationSize(layout);
+        bool is_reached_by_index = has_array(variable.getAllocatedType()) || has_unknown_distance(&variable, size);
+        std::string text = frames::at_operand("$0", (uint32_t)size, is_reached_by_index);
+        auto *type = FunctionType::get(Type::getVoidTy(function.getContext()), {variable.getType()}, false);
+        auto *assembly = InlineAsm::get(type, text, "*m", /*hasSideEffects=*/true);
+        IRBuilder<> builder(before);
+        CallInst *call = builder.CreateCall(type, assembly, {&variable});
+        call->addParamAttr(0, Attribute::get(function.getContext(), Attribute::ElementType, variable.getAllocatedType()));
+        call->addParamAttr(0, Attribute::NoCapture);
+        call->setDoesNotThrow();
+    }
+
+    static bool has_array(Type *type)
+    {
+        // Up to seven bytes are what clang puts behind the last member.
+        if (auto *bytes = dyn_cast<ArrayType>(type); bytes && bytes->getElementType()->isIntegerTy(8))
+            return bytes->getNumElements() > 7;
+        if (type->isArrayTy() || type->isVectorTy())
+            return true;
+        for (Type *part : type->subtypes())
+            if (has_array(part))
+                return true;
+        return false;
+    }
+
+    // Whether code computes a pointer to it whose distance is not known, or lies outside.
+    bool has_unknown_distance(const Value *variable, uint64_t size)
+    {
+        SmallVector<std::pair<const Value *, int64_t>> open{{variable, 0}};
+        SmallDenseMap<const Value *, int64_t> seen;
+        while (!open.empty()) {
+            auto [pointer, distance] = open.pop_back_val();
+            auto [known, is_new] = seen.insert({pointer, distance});
+            if (!is_new && known->second != distance)
+                return true;
+            if (!is_new)
+                continue;
+            for (const User *user : pointer->users()) {
+                int64_t further = distance;
+                if (auto *element = dyn_cast<GEPOperator>(user)) {
+                    APInt offset(layout.getIndexTypeSizeInBits(element->getType()), 0);
+                    if (!element->accumulateConstantOffset(layout, offset))
+                        return true;
+                    further += offset.getSExtValue();
+                    if (further < 0 || (uint64_t)further > size)
+                        return true;
+                } else if (isa<PtrToIntOperator>(user)) {
+                    return true;
+                } else if (!isa<PHINode>(user) && !isa<SelectInst>(user)) {
+                    continue;
+                }
+                open.push_back({user, further});
+            }
+        }
+        return false;
+    }
+};
+
 struct Pass : PassInfoMixin<Pass> {
     // Runs on functions that are not optimised too.
     static bool isRequired() { return true; }
@@ -295,6 +397,7 @@ struct Pass : PassInfoMixin<Pass> {
         bool changed = false;
         for (Instruction *access : accesses)
             changed |= hooks.add(*access);
+        changed |= Frame(function).add();
         return changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
     }
 };

@@ -239,10 +239,10 @@ impl Pointers {
             Holders::Any => true,
         };
         self.are_too_many
-            || stack.frames.reach(byte).is_none_or(|targets| {
+            || stack.frames.reach(byte).is_none_or(|reach| {
                 self.list[..self.len].iter().any(|pointer| {
                     let is_other = !pointer.is_frame_pointer || !stack.frames.is_frame_pointer_of(pointer.to, byte);
-                    pointer.counts && is_other && targets.contains(&pointer.to) && is_holder(pointer.place)
+                    pointer.counts && is_other && is_holder(pointer.place) && reach.contains(pointer.to)
                 })
             })
     }

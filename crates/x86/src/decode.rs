@@ -31,8 +31,10 @@ pub enum OperandAccess {
     Reads(u8),
     /// Writes this many of them and reads none.
     Writes(u8),
-    /// Makes a pointer to them, or to somewhere before or behind.
+    /// Makes a pointer to the first of them.
     Points,
+    /// Uses what lies at a distance from the first that is not known, before or behind.
+    Indexes,
 }
 
 /// A register that addresses the stack.
@@ -333,8 +335,12 @@ fn with_operands(
     decoded.operand = found.stack.map(|(base, displacement, indexed)| StackOperand {
         base,
         displacement,
-        access: if indexed { OperandAccess::Points } else { access },
+        access: if indexed { OperandAccess::Indexes } else { access },
     });
+    if let Some(base) = copied_pointer(opcode, is_extended, prefixes, found) {
+        decoded.operand = Some(StackOperand { base, displacement: 0, access: OperandAccess::Points });
+        decoded.values = 0;
+    }
     if is_extended {
         return;
     }
@@ -352,6 +358,23 @@ fn with_operands(
     }
     let is_load = opcode == 0x8b && prefixes.is_wide() && found.other.is_none();
     decoded.loads = is_load.then_some(found.middle | (prefixes.rex & 4) << 1);
+}
+
+/// The pointer that the instruction copies to a register that addresses no stack.
+fn copied_pointer(opcode: u8, is_extended: bool, prefixes: Prefixes, found: &Operands) -> Option<Base> {
+    let middle = found.middle | (prefixes.rex & 4) << 1;
+    let other = found.other.filter(|_| prefixes.is_wide())?;
+    let (from, to) = match (is_extended, opcode) {
+        (false, 0x89) => (middle, other),
+        (false, 0x8b) => (other, middle),
+        _ => return None,
+    };
+    match from {
+        _ if matches!(to, STACK_POINTER | FRAME_POINTER) => None,
+        STACK_POINTER => Some(Base::StackPointer),
+        FRAME_POINTER => Some(Base::FramePointer),
+        _ => None,
+    }
 }
 
 /// What an instruction without a ModRM byte does to the stack pointer.

@@ -6,9 +6,9 @@
 //! storage before it reads it.
 //!
 //! What is not seen counts as a read: instructions that are not known, and pointers into the stack that
-//! the function makes. How far the object behind such a pointer reaches is not known, so it may lead to
-//! each byte of the frame. It does not lead to a register that the function has saved and gives back: no
-//! variable lies there. Not seen, and left to the caller: accesses through pointers that exist already,
+//! the function makes. How far the object behind such a pointer reaches is not known here
+//! ([`CodeReader::may_lead`]). It does not lead to a register that the function has saved and gives back:
+//! no variable lies there. Not seen, and left to the caller: accesses through pointers that exist already,
 //! and what exceptions and `longjmp` make of a frame.
 //!
 //! A jump to a function of another module is a call behind which the function returns.
@@ -87,6 +87,9 @@ pub trait CodeReader {
     fn never_returns(&mut self, function: u64) -> bool;
     /// Whether the code at this address only jumps to a function of another module.
     fn is_import(&mut self, code: u64) -> bool;
+    /// Whether a pointer to one place of the stack may lead to the byte at another. Both are distances
+    /// from the stack pointer where the function continues.
+    fn may_lead(&mut self, pointer: i32, byte: i32) -> bool;
 }
 
 /// Room for a walk.
@@ -335,8 +338,14 @@ impl<'a> Walk<'a> {
                 self.is_written = true;
                 Some(Rest::Over)
             }
-            // Code counts up or down from any part of an object, or from its end.
             OperandAccess::Points => {
+                self.is_recorded |= (0..LONGEST_RECORDED).contains(&behind);
+                let to = base.saturating_add(operand.displacement);
+                self.is_pointed_to |= self.code.may_lead(to, byte) && !self.is_only_noted(instruction, end);
+                Some(Rest::On)
+            }
+            // Code counts up or down from any part of an object, or from its end.
+            OperandAccess::Indexes => {
                 self.is_recorded |= (0..LONGEST_RECORDED).contains(&behind);
                 self.is_pointed_to |= !self.is_only_noted(instruction, end);
                 Some(Rest::On)

@@ -94,6 +94,38 @@ impl CodeReader for Bytes<'_> {
     fn is_import(&mut self, code: u64) -> bool {
         code == 0x300
     }
+
+    fn may_lead(&mut self, pointer: i32, byte: i32) -> bool {
+        // A variable at these distances, in the code that has one.
+        const VARIABLE: core::ops::Range<i32> = 0..16;
+        self.0 != POINTERS || VARIABLE.contains(&pointer) == VARIABLE.contains(&byte)
+    }
+}
+
+/// Makes pointers to a variable at the stack pointer, in three ways, and writes what is kept at 16.
+#[rustfmt::skip]
+const POINTERS: &[u8] = &[
+    0x48, 0x89, 0xe7,             //  0 mov %rsp,%rdi
+    0xe8, 0xf8, 0x00, 0x00, 0x00, //  3 call 0x100
+    0x48, 0x8d, 0x6c, 0x24, 0x08, //  8 lea 8(%rsp),%rbp
+    0x48, 0x89, 0xef,             // 13 mov %rbp,%rdi
+    0xe8, 0x00, 0x00, 0x00, 0x00, // 16 call 21
+    0x89, 0x44, 0x24, 0x10,       // 21 mov %eax,16(%rsp)
+    0x89, 0x44, 0x24, 0x04,       // 25 mov %eax,4(%rsp)
+    0x48, 0x83, 0xc4, 0x18,       // 29 add $24,%rsp
+    0xc3,                         // 33 ret
+];
+
+#[test]
+fn a_pointer_leads_to_its_own_variable_only() {
+    let fate = |pc, byte| fate_in(POINTERS, pc, None, Storage::Byte(byte));
+    assert_eq!(fate(0, 4), Fate::Alive);
+    assert_eq!(fate(21, 4), Fate::DeadUnshared);
+    assert_eq!(fate(0, 16), Fate::Dead);
+    assert_eq!(fate(0, 23), Fate::Dead);
+    let place = CodePlace { pc: 0, frame_pointer: None };
+    let end = frame_end(place, &mut Bytes(POINTERS), &mut Scratch::NEW);
+    assert_eq!(end, Some(FrameEnd { return_address: 24, frame_pointer: None }));
 }
 
 /// A loop that remembers what it saw last: the new value, at -4, is written before it is read; the
