@@ -14,7 +14,9 @@
 // Invariant: an access has one hook at most. Each condition here is the negation of the
 // sanitizer's own.
 //
-// Beside, the runtime is told where the variables of a function lie in its frame: see frames.h.
+// Beside, the runtime is told where the variables of a function lie in its frame: see frames.h. Bytes
+// between their members are cleared when the function begins: what earlier calls have left there would
+// make states of the program differ.
 
 #include "../assembly.h"
 #include "../frames.h"
@@ -295,8 +297,10 @@ public:
                 if (is_pointed_to(*variable))
                     variables.push_back(variable);
             }
-        for (AllocaInst *variable : variables)
+        for (AllocaInst *variable : variables) {
             name(*variable, behind);
+            clear_gaps(*variable, behind);
+        }
         return !variables.empty();
     }
 
@@ -332,13 +336,48 @@ private:
         call->setDoesNotThrow();
     }
 
+    // Larger variables keep what is in their gaps.
+    static constexpr uint64_t LARGEST_CLEARED = 128;
+
+    void clear_gaps(AllocaInst &variable, Instruction *before)
+    {
+        Type *type = variable.getAllocatedType();
+        if (!type->isStructTy() || layout.getTypeAllocSize(type) > LARGEST_CLEARED)
+            return;
+        std::vector<bool> used(layout.getTypeAllocSize(type));
+        use(used, type, 0);
+        IRBuilder<> builder(before);
+        for (uint64_t at = 0; at < used.size(); at++)
+            if (!used[at]) {
+                Value *place = builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), &variable, at);
+                builder.CreateStore(builder.getInt8(0), place)->setNoSanitizeMetadata();
+            }
+    }
+
+    // Marks the bytes of members.
+    void use(std::vector<bool> &used, Type *type, uint64_t at)
+    {
+        if (auto *structure = dyn_cast<StructType>(type)) {
+            const StructLayout *members = layout.getStructLayout(structure);
+            for (unsigned i = 0; i < structure->getNumElements(); i++)
+                use(used, structure->getElementType(i), at + members->getElementOffset(i));
+        } else if (!is_filler(type)) {
+            for (uint64_t i = 0; i < layout.getTypeAllocSize(type); i++)
+                used[at + i] = true;
+        }
+    }
+
+    // What clang puts behind the last member, or a short array of characters.
+    static bool is_filler(Type *type)
+    {
+        auto *bytes = dyn_cast<ArrayType>(type);
+        return bytes && bytes->getElementType()->isIntegerTy(8) && bytes->getNumElements() <= 7;
+    }
+
     static bool has_array(Type *type)
     {
-        // Up to seven bytes are what clang puts behind the last member.
-        if (auto *bytes = dyn_cast<ArrayType>(type); bytes && bytes->getElementType()->isIntegerTy(8))
-            return bytes->getNumElements() > 7;
         if (type->isArrayTy() || type->isVectorTy())
-            return true;
+            return !is_filler(type);
         for (Type *part : type->subtypes())
             if (has_array(part))
                 return true;

@@ -109,6 +109,8 @@ impl Scratch {
 enum Goal {
     /// What becomes of a value.
     Value(Storage),
+    /// Whether a pointer to it, in this register, is used for more than records of accesses.
+    Pointer(u8),
     /// Where the function returns to.
     End,
 }
@@ -213,9 +215,12 @@ impl<'a> Walk<'a> {
             self.budget = self.budget.checked_sub(1)?;
             let instruction = decode(&self.code.fetch(state.pc)?)?;
             let end = state.pc.wrapping_add(instruction.length as u64);
-            if let Goal::Value(storage) = state.goal
-                && matches!(self.value(storage, &instruction, &mut state, end)?, Rest::Over)
-            {
+            let rest = match state.goal {
+                Goal::Value(storage) => self.value(storage, &instruction, &mut state, end)?,
+                Goal::Pointer(number) => self.pointer(number, &instruction, end),
+                Goal::End => Rest::On,
+            };
+            if matches!(rest, Rest::Over) {
                 return Some(());
             }
             move_pointers(&instruction, &mut state)?;
@@ -266,7 +271,7 @@ impl<'a> Walk<'a> {
         match state.goal {
             // It may be an argument.
             Goal::Value(Storage::Byte(_)) => None,
-            Goal::Value(Storage::Register(_)) | Goal::End => self.returns(state),
+            Goal::Value(Storage::Register(_)) | Goal::Pointer(_) | Goal::End => self.returns(state),
         }
     }
 
@@ -277,6 +282,7 @@ impl<'a> Walk<'a> {
             Goal::Value(Storage::Byte(byte)) if byte >= state.sp + WORD => {}
             // The return address.
             Goal::Value(Storage::Byte(_)) => return None,
+            Goal::Pointer(_) => {}
             Goal::End => {
                 let end = FrameEnd { return_address: state.sp, frame_pointer: state.saved_fp };
                 if self.end.is_some_and(|known| known != end) {
@@ -341,7 +347,9 @@ impl<'a> Walk<'a> {
             OperandAccess::Points => {
                 self.is_recorded |= (0..LONGEST_RECORDED).contains(&behind);
                 let to = base.saturating_add(operand.displacement);
-                self.is_pointed_to |= self.code.may_lead(to, byte) && !self.is_only_noted(instruction, end);
+                if self.code.may_lead(to, byte) && !self.is_only_noted(instruction, end) {
+                    self.follow_pointer(instruction, state, end)?;
+                }
                 Some(Rest::On)
             }
             // Code counts up or down from any part of an object, or from its end.
@@ -351,6 +359,32 @@ impl<'a> Walk<'a> {
                 Some(Rest::On)
             }
             OperandAccess::Reads(_) | OperandAccess::Writes(_) => Some(Rest::On),
+        }
+    }
+
+    /// The instruction makes a pointer to the value that is not passed on at once.
+    fn follow_pointer(&mut self, instruction: &Instruction, state: &State, end: u64) -> Option<()> {
+        let number = instruction.writes.trailing_zeros() as u8;
+        let is_kept = instruction.writes.count_ones() == 1 && SHORT_LIVED >> number & 1 == 0;
+        if !is_kept || number == FRAME_POINTER || instruction.flow != ControlFlow::Next {
+            self.is_pointed_to = true;
+            return Some(());
+        }
+        self.add(State { pc: end, goal: Goal::Pointer(number), ..*state })
+    }
+
+    /// What the instruction does with a pointer in a register that outlives calls.
+    fn pointer(&mut self, number: u8, instruction: &Instruction, end: u64) -> Rest {
+        let is_copied = is_value_of(1 << number, instruction);
+        match register(number, instruction) {
+            Some(rest) => rest,
+            None if is_copied && instruction.flow == ControlFlow::Next && self.is_only_noted(instruction, end) => {
+                Rest::On
+            }
+            None => {
+                self.is_pointed_to = true;
+                Rest::Over
+            }
         }
     }
 
@@ -367,7 +401,7 @@ impl<'a> Walk<'a> {
                 ControlFlow::Call(by) => {
                     return holder == FIRST_ARGUMENT && self.code.only_records_access(at.wrapping_add_signed(by));
                 }
-                ControlFlow::Next if next.operand.is_none() && next.reads == holder && holder & SHORT_LIVED != 0 => {
+                ControlFlow::Next if is_value_of(holder, &next) && holder & SHORT_LIVED != 0 => {
                     holder = next.writes;
                 }
                 _ => return false,
@@ -375,6 +409,11 @@ impl<'a> Walk<'a> {
         }
         false
     }
+}
+
+/// Whether the instruction uses the register, and nothing else, but for no memory that it points to.
+fn is_value_of(register: u16, instruction: &Instruction) -> bool {
+    instruction.operand.is_none() && instruction.reads == register && instruction.values == register
 }
 
 fn register(number: u8, instruction: &Instruction) -> Option<Rest> {

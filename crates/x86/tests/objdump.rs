@@ -116,6 +116,31 @@ const POINTERS: &[u8] = &[
     0xc3,                         // 33 ret
 ];
 
+/// Keeps a pointer to what it writes at 8 for two records of accesses; then it reads through another one.
+#[rustfmt::skip]
+const RECORDS: &[u8] = &[
+    0x48, 0x8d, 0x5c, 0x24, 0x08, //  0 lea 8(%rsp),%rbx
+    0x48, 0x89, 0xdf,             //  5 mov %rbx,%rdi
+    0xe8, 0xf3, 0x00, 0x00, 0x00, //  8 call 0x100
+    0x48, 0x89, 0xdf,             // 13 mov %rbx,%rdi
+    0xe8, 0xeb, 0x00, 0x00, 0x00, // 16 call 0x100
+    0xc6, 0x44, 0x24, 0x08, 0x01, // 21 movb $1,8(%rsp)
+    0x31, 0xdb,                   // 26 xor %ebx,%ebx
+    0x48, 0x8d, 0x44, 0x24, 0x10, // 28 lea 16(%rsp),%rax
+    0x48, 0x8b, 0x38,             // 33 mov (%rax),%rdi
+    0xe8, 0xd7, 0x00, 0x00, 0x00, // 36 call 0x100
+    0x48, 0x83, 0xc4, 0x18,       // 41 add $24,%rsp
+    0xc3,                         // 45 ret
+];
+
+#[test]
+fn a_pointer_that_only_records_use_leads_nowhere() {
+    let fate = |pc, byte| fate_in(RECORDS, pc, None, Storage::Byte(byte));
+    assert_eq!(fate(0, 8), Fate::Dead);
+    assert_eq!(fate(26, 8), Fate::Alive);
+    assert_eq!(fate(0, 16), Fate::Alive);
+}
+
 #[test]
 fn a_pointer_leads_to_its_own_variable_only() {
     let fate = |pc, byte| fate_in(POINTERS, pc, None, Storage::Byte(byte));
@@ -124,7 +149,8 @@ fn a_pointer_leads_to_its_own_variable_only() {
     assert_eq!(fate(0, 16), Fate::Dead);
     assert_eq!(fate(0, 23), Fate::Dead);
     let place = CodePlace { pc: 0, frame_pointer: None };
-    let end = frame_end(place, &mut Bytes(POINTERS), &mut Scratch::NEW);
+    let mut scratch = Scratch::NEW;
+    let end = frame_end(place, &mut Bytes(POINTERS), &mut scratch);
     assert_eq!(end, Some(FrameEnd { return_address: 24, frame_pointer: None }));
 }
 
