@@ -71,6 +71,14 @@ impl Objects {
         true
     }
 
+    /// Whether the bytes of a number from this one on belong to no variable with an address. Compilers keep none of
+    /// their own numbers where a pointer leads.
+    pub fn is_private(&self, byte: i32) -> bool {
+        const BYTES: i32 = 4;
+        let is_apart = |object: &Object| byte + BYTES <= object.start || object.end <= byte;
+        byte < -BYTES && self.len != 0 && self.all().iter().all(is_apart)
+    }
+
     /// Whether a pointer to one place of the frame, or to the arguments above, may lead to the byte at
     /// another.
     pub fn may_lead(&self, pointer: i32, byte: i32) -> bool {

@@ -11,22 +11,25 @@
 //! no variable lies there. Not seen, and left to the caller: accesses through pointers that exist already,
 //! and what exceptions and `longjmp` make of a frame.
 //!
+//! Paths on which two branches contradict each other are left out ([`Facts`]).
+//!
 //! A jump to a function of another module is a call behind which the function returns.
 //!
 //! A walk begins where a call returns. Compilers store the arguments of a call on the stack behind all
 //! other calls, so arguments that are stored already belong to the call that is under way: its function
 //! is asked about them.
 
-use crate::decode::{Base, ControlFlow, Instruction, LONGEST, OperandAccess, StackEffect, decode};
+use crate::decode::{
+    Base, Comparison, ControlFlow, Instruction, LONGEST, OperandAccess, SHORT_LIVED, StackEffect, decode,
+};
+use crate::facts::{Facts, Ways};
 
 /// Places that are followed, at most; with more of them, everything counts as read.
-const PLACES: usize = 192;
+const PLACES: usize = 320;
 /// Instructions that are decoded, at most.
 const INSTRUCTIONS: usize = 6000;
 /// The register of the first argument.
 const FIRST_ARGUMENT: u16 = 1 << 7;
-/// Registers that do not outlive a call: all but rbx, rsp, rbp and r12 to r15.
-const SHORT_LIVED: u16 = 0b0000_1111_1100_0111;
 const STACK_POINTER: u8 = 4;
 const FRAME_POINTER: u8 = 5;
 /// Bytes of a word.
@@ -90,6 +93,8 @@ pub trait CodeReader {
     /// Whether a pointer to one place of the stack may lead to the byte at another. Both are distances
     /// from the stack pointer where the function continues.
     fn may_lead(&mut self, pointer: i32, byte: i32) -> bool;
+    /// Whether it is certain that no pointer leads to the byte.
+    fn is_private(&self, byte: i32) -> bool;
 }
 
 /// Room for a walk.
@@ -126,11 +131,25 @@ struct State {
     /// Where the caller's frame pointer was popped from.
     saved_fp: Option<i32>,
     goal: Goal,
+    facts: Facts,
 }
 
 impl State {
-    const NONE: State = State { pc: 0, sp: 0, fp: None, saved_fp: None, goal: Goal::End };
+    const NONE: State = State { pc: 0, sp: 0, fp: None, saved_fp: None, goal: Goal::End, facts: Facts::NONE };
+
+    /// The distance of the instruction's operand.
+    fn operand(&self, instruction: &Instruction) -> Option<i32> {
+        let operand = instruction.operand?;
+        let base = match operand.base {
+            Base::StackPointer => self.sp,
+            Base::FramePointer => self.fp?,
+        };
+        base.checked_add(operand.displacement)
+    }
 }
+
+/// Paths to one place that are told apart by what is known on them.
+const PATHS: usize = 4;
 
 /// What becomes of the value in the storage, for the function that continues at the place. A byte may
 /// also be one of its arguments on the stack.
@@ -182,7 +201,7 @@ enum Rest {
 
 impl<'a> Walk<'a> {
     fn new(place: CodePlace, goal: Goal, code: &'a mut dyn CodeReader, scratch: &'a mut Scratch) -> Self {
-        scratch.states[0] = State { pc: place.pc, sp: 0, fp: place.frame_pointer, saved_fp: None, goal };
+        scratch.states[0] = State { pc: place.pc, fp: place.frame_pointer, goal, ..State::NONE };
         scratch.len = 1;
         Walk {
             code,
@@ -211,6 +230,8 @@ impl<'a> Walk<'a> {
         if self.code.is_import(state.pc) {
             return self.calls_last(&state);
         }
+        // What the last instruction has compared, and where.
+        let mut compared = (Comparison::None, None);
         loop {
             self.budget = self.budget.checked_sub(1)?;
             let instruction = decode(&self.code.fetch(state.pc)?)?;
@@ -222,6 +243,12 @@ impl<'a> Walk<'a> {
             };
             if matches!(rest, Rest::Over) {
                 return Some(());
+            }
+            let at = state.operand(&instruction);
+            let before = compared;
+            compared = (instruction.comparison, at);
+            if state.goal != Goal::End {
+                state.facts = state.facts.after(&instruction, at, |byte| self.code.is_private(byte));
             }
             move_pointers(&instruction, &mut state)?;
             if let Goal::Value(Storage::Byte(byte)) = state.goal
@@ -237,7 +264,22 @@ impl<'a> Walk<'a> {
                         return Some(());
                     }
                 }
-                ControlFlow::Branch(by) => self.add(State { pc: end.wrapping_add_signed(by), ..state })?,
+                ControlFlow::Branch(by) => {
+                    let Ways { equal, unequal } =
+                        state.facts.branch(before.0, before.1, |byte| self.code.is_private(byte));
+                    let (there, on) = match instruction.on_equal {
+                        Some(true) => (equal, unequal),
+                        Some(false) => (unequal, equal),
+                        None => (Some(state.facts), Some(state.facts)),
+                    };
+                    if let Some(facts) = there {
+                        self.add(State { pc: end.wrapping_add_signed(by), facts, ..state })?;
+                    }
+                    let Some(facts) = on else { return Some(()) };
+                    if state.goal != Goal::End {
+                        state.facts = facts;
+                    }
+                }
                 ControlFlow::Jump(by) => return self.add(State { pc: end.wrapping_add_signed(by), ..state }),
                 ControlFlow::Return => return self.returns(&state),
                 ControlFlow::End => return Some(()),
@@ -250,16 +292,24 @@ impl<'a> Walk<'a> {
 
     /// Adds a place to follow, unless it is known; `None` if there is no room, or if the stack
     /// pointer at a place is not always the same.
-    fn add(&mut self, state: State) -> Option<()> {
+    fn add(&mut self, mut state: State) -> Option<()> {
+        if state.goal == Goal::End {
+            state.facts = Facts::NONE;
+        }
+        let mut paths = 0;
         for known in &self.scratch.states[..self.scratch.len] {
             if known.pc == state.pc && known.goal == state.goal {
                 if known.sp != state.sp {
                     return None;
                 }
-                if (known.fp, known.saved_fp) == (state.fp, state.saved_fp) {
+                paths += 1;
+                if (known.fp, known.saved_fp) == (state.fp, state.saved_fp) && known.facts.is_part_of(&state.facts) {
                     return Some(());
                 }
             }
+        }
+        if paths >= PATHS {
+            state.facts = Facts::NONE;
         }
         *self.scratch.states.get_mut(self.scratch.len)? = state;
         self.scratch.len += 1;

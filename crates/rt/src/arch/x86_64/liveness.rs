@@ -412,6 +412,10 @@ impl CodeReader for Program {
     fn may_lead(&mut self, pointer: i32, byte: i32) -> bool {
         self.variables.is_none_or(|(objects, end)| objects.may_lead(pointer.wrapping_sub(end), byte.wrapping_sub(end)))
     }
+
+    fn is_private(&self, byte: i32) -> bool {
+        self.variables.is_some_and(|(objects, end)| objects.is_private(byte.wrapping_sub(end)))
+    }
 }
 
 /// The function that an entry of the procedure linkage table jumps to; all were bound at the start.
