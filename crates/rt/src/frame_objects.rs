@@ -23,8 +23,8 @@ use crate::syscall::syscall;
 
 /// Variables of one function that are told apart; of a function with more of them nothing is known.
 const MOST: usize = 64;
-/// Functions that are remembered.
-const REMEMBERED: usize = 256;
+/// Places in functions that are remembered. Of others nothing is known.
+const REMEMBERED: usize = 1024;
 /// Places where a function is looked for among those.
 const PROBES: usize = 8;
 /// Modules with hooks whose variables are known.
@@ -270,7 +270,8 @@ pub fn of(pc: u64, frame_pointer: Option<i32>) -> &'static Objects {
             (other, pointer) == (pc, key)
         }
     };
-    let at = (0..PROBES).map(place).find(is_free_or_it).unwrap_or(place(0));
+    // Nothing is replaced, because frames refer to what is here.
+    let Some(at) = (0..PROBES).map(place).find(is_free_or_it) else { return &Objects::NONE };
     let entry = &mut known.functions[at];
     if (entry.0, entry.1) != (pc, key) {
         *entry = (pc, key, read(&module, pc, frame_pointer).unwrap_or(Objects::NONE));

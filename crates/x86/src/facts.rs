@@ -54,6 +54,11 @@ impl Facts {
         }
     }
 
+    /// The stack below this distance may be overwritten.
+    pub(crate) fn release(&mut self, below: i32) {
+        self.forget(|holder| matches!(holder, Holder::Slot(slot) if slot < below));
+    }
+
     fn learn(&mut self, holder: Holder, value: i32) {
         self.forget(|other| other == holder);
         let free = self.constants.iter().position(Option::is_none).unwrap_or(0);

@@ -251,6 +251,8 @@ impl<'a> Walk<'a> {
                 state.facts = state.facts.after(&instruction, at, |byte| self.code.is_private(byte));
             }
             move_pointers(&instruction, &mut state)?;
+            let pushed = if instruction.stack == StackEffect::Push { WORD } else { 0 };
+            state.facts.release(state.sp.saturating_add(pushed));
             if let Goal::Value(Storage::Byte(byte)) = state.goal
                 && byte < state.sp
             {

@@ -69,10 +69,17 @@ struct Frame {
     /// Where it keeps the frame pointer of its caller.
     saved_fp: Option<usize>,
     return_address: usize,
+    objects: &'static Objects,
 }
 
 impl Frame {
-    const NONE: Frame = Frame { pc: 0, sp: 0, fp: None, saved_fp: None, return_address: 0 };
+    const NONE: Frame = Frame { pc: 0, sp: 0, fp: None, saved_fp: None, return_address: 0, objects: &Objects::NONE };
+
+    /// The frame of a function whose variables are not looked up yet.
+    fn with_objects(self) -> Frame {
+        let fp = self.fp.map(|fp| (fp as i32).wrapping_sub(self.end() as i32));
+        Frame { objects: frame_objects::of(self.pc, fp), ..self }
+    }
 
     fn place(&self) -> CodePlace {
         place(self.pc, self.sp, self.fp)
@@ -85,18 +92,27 @@ impl Frame {
 }
 
 /// Where pointers would point to that lead to a byte.
-pub struct Reach {
-    frame: Frame,
-    objects: &'static Objects,
+pub struct Reach<'a> {
+    frame: &'a Frame,
     byte: usize,
 }
 
-impl Reach {
+impl Reach<'_> {
     /// Whether a pointer to this address may lead to the byte.
     pub fn contains(&self, pointer: usize) -> bool {
         let distance = |address: usize| (address as i32).wrapping_sub(self.frame.end() as i32);
         (self.frame.sp..=self.frame.return_address).contains(&pointer)
-            && self.objects.may_lead(distance(pointer), distance(self.byte))
+            && self.frame.objects.may_lead(distance(pointer), distance(self.byte))
+    }
+
+    /// Whether the place of the stack belongs to the function of the byte, or to one that it has called.
+    pub fn is_in_chain(&self, place: usize) -> bool {
+        place < self.frame.return_address
+    }
+
+    /// Whether this is the frame pointer of the byte's frame.
+    pub fn is_frame_pointer(&self, pointer: usize) -> bool {
+        self.frame.fp == Some(pointer)
     }
 }
 
@@ -136,7 +152,8 @@ impl Frames {
             // SAFETY: both words lie within the thread's stack.
             let word = |address: usize| unsafe { *(address as *const usize) };
             let saved_fp = end.frame_pointer.map(at);
-            frames.list[frames.len] = Frame { pc, sp, fp: own_fp, saved_fp: saved_fp.flatten(), return_address };
+            let frame = Frame { pc, sp, fp: own_fp, saved_fp: saved_fp.flatten(), return_address, ..Frame::NONE };
+            frames.list[frames.len] = frame.with_objects();
             frames.len += 1;
             frames.rest = None;
             if let Some(saved) = saved_fp {
@@ -220,26 +237,14 @@ impl Frames {
 
     /// Where pointers would point to that lead to the byte, in its frame or right behind. `None` if its frame
     /// is not known.
-    pub fn reach(&self, address: usize) -> Option<Reach> {
-        let frame = self.list[self.find(address)?];
-        let distance = frame.fp.map(|fp| (fp as i32).wrapping_sub(frame.end() as i32));
-        Some(Reach { frame, objects: frame_objects::of(frame.pc, distance), byte: address })
-    }
-
-    /// Whether the place of the stack belongs to the function of the byte, or to one that it has called.
-    pub fn is_in_chain(&self, place: usize, address: usize) -> bool {
-        self.find(address).is_none_or(|index| place < self.list[index].return_address)
+    pub fn reach(&self, address: usize) -> Option<Reach<'_>> {
+        self.find(address).map(|index| Reach { frame: &self.list[index], byte: address })
     }
 
     /// Whether the word at this address is the frame pointer of a caller, which is no pointer of the
     /// program: accesses by it are known.
     pub fn is_saved_frame_pointer(&self, address: usize) -> bool {
         self.list[..self.len].iter().any(|frame| frame.saved_fp == Some(address))
-    }
-
-    /// Whether this is the frame pointer of the byte's frame.
-    pub fn is_frame_pointer_of(&self, pointer: usize, address: usize) -> bool {
-        self.find(address).is_some_and(|index| self.list[index].fp == Some(pointer))
     }
 }
 
