@@ -439,7 +439,7 @@ fn plain_facts(decoded: &mut Instruction, opcode: u8, prefixes: Prefixes, bytes:
     }
 }
 
-/// What is known behind an instruction with a ModRM byte, where it is no longer one than of one byte.
+/// What is known behind an instruction with one byte of opcode and a ModRM byte.
 fn facts(decoded: &mut Instruction, opcode: u8, prefixes: Prefixes, found: &Operands, immediate: Option<i32>) {
     let middle = found.middle | (prefixes.rex & 4) << 1;
     // Constants have four bytes.
