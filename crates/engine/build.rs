@@ -48,7 +48,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     fs::write(out.join("libraddle_rt.so"), &bytes)?;
     bytes.extend(build_hooks(&workspace.join("crates/cc/hooks"), &out)?);
     println!("cargo::rerun-if-env-changed=CXX");
-    println!("cargo::rerun-if-changed={}", own.join("assembly.h").display());
+    for header in ["assembly.h", "frames.h"] {
+        println!("cargo::rerun-if-changed={}", own.join(header).display());
+    }
     let for_clang = out.join("raddle-clang-hooks.so");
     let version = build_clang_hooks(&own.join("clang/hooks.cpp"), &for_clang)?;
     println!("cargo::rustc-env=RADDLE_CLANG_HOOKS_VERSION={version}");

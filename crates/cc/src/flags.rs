@@ -83,6 +83,8 @@ fn refine_clang(compiler: &Compiler, runtime: &Runtime) -> Vec<OsString> {
     }
     // One variable at each place of a frame: whether a place has hooks tells whether pointers to it are stored.
     options.extend(strings(&["-mllvm", "-no-stack-coloring"]));
+    // Pointers to variables stay within them: what can be reached through a pointer is known then.
+    options.extend(strings(&["-mllvm", "-disable-lsr"]));
     if let Some(plug_in) = runtime.hooks(compiler) {
         options.push(with("-fpass-plugin=", plug_in));
     } else if compiler.architecture() == "x86_64" {
@@ -103,6 +105,8 @@ fn refine_gcc(compiler: &Compiler, runtime: &Runtime, for_size: bool) -> Vec<OsS
     options.push("-fno-ipa-reference".into());
     // One variable at each place of a frame: whether a place has hooks tells whether pointers to it are stored.
     options.push("-fstack-reuse=none".into());
+    // Pointers to variables stay within them: what can be reached through a pointer is known then.
+    options.push("-fno-ivopts".into());
     if compiler.version.major >= 11 {
         options.extend(strings(&["--param", "tsan-distinguish-volatile=1", "-Wno-tsan"]));
     }
@@ -260,7 +264,7 @@ mod tests {
         let runtime = runtime().with_clang_hooks(Version::parse("19"));
         let of = |major| text(refine(&compiler(Family::Clang, major), &runtime, false));
         let own = "-mllvm -tsan-instrument-read-before-write -mllvm -tsan-distinguish-volatile";
-        let each = "-mllvm -no-stack-coloring";
+        let each = "-mllvm -no-stack-coloring -mllvm -disable-lsr";
         assert_eq!(of(10), format!("{each} -mprefer-vector-width=128"));
         assert_eq!(of(11), format!("{own} {each} -mprefer-vector-width=128"));
         assert_eq!(of(19), format!("{own} {each} -fpass-plugin=/rt,1/raddle-clang-hooks.so"));

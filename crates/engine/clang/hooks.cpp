@@ -13,8 +13,13 @@
 // address, are named to the runtime instead.
 // Invariant: an access has one hook at most. Each condition here is the negation of the
 // sanitizer's own.
+//
+// Beside, the runtime is told where the variables of a function lie in its frame: see frames.h. Bytes
+// between their members are cleared when the function begins: what earlier calls have left there would
+// make states of the program differ.
 
 #include "../assembly.h"
+#include "../frames.h"
 
 #include "llvm/Analysis/CaptureTracking.h"
 #include "llvm/Analysis/ValueTracking.h"
@@ -276,6 +281,142 @@ private:
     }
 };
 
+// Variables of a function to which pointers may exist.
+class Frame {
+public:
+    explicit Frame(Function &function) : function(function), layout(function.getParent()->getDataLayout()) {}
+
+    // Names them, each with assembly that is given its address and makes no code.
+    bool add()
+    {
+        SmallVector<AllocaInst *> variables;
+        Instruction *behind = nullptr;
+        for (Instruction &instruction : function.getEntryBlock())
+            if (auto *variable = dyn_cast<AllocaInst>(&instruction)) {
+                behind = variable->getNextNode();
+                if (is_pointed_to(*variable))
+                    variables.push_back(variable);
+            }
+        for (AllocaInst *variable : variables) {
+            name(*variable, behind);
+            clear_gaps(*variable, behind);
+        }
+        return !variables.empty();
+    }
+
+private:
+    Function &function;
+    const DataLayout &layout;
+
+    bool is_pointed_to(const AllocaInst &variable)
+    {
+        std::optional<TypeSize> size = variable.getAllocationSize(layout);
+        bool is_fixed = size && !size->isScalable() && variable.isStaticAlloca() && !variable.isUsedWithInAlloca();
+        if (!is_fixed || variable.isSwiftError() || variable.getAddressSpace() != 0 || *size == 0 || *size >= 1u << 31)
+            return false;
+        for (const User *user : variable.users()) {
+            auto *store = dyn_cast<StoreInst>(user);
+            if (!isa<LoadInst>(user) && !(store && store->getValueOperand() != &variable))
+                return true;
+        }
+        return false;
+    }
+
+    void name(AllocaInst &variable, Instruction *before)
+    {
+        uint64_t size = *variable.getAllocationSize(layout);
+        bool is_reached_by_index = has_array(variable.getAllocatedType()) || has_unknown_distance(&variable, size);
+        std::string text = frames::at_operand("$0", (uint32_t)size, is_reached_by_index);
+        auto *type = FunctionType::get(Type::getVoidTy(function.getContext()), {variable.getType()}, false);
+        auto *assembly = InlineAsm::get(type, text, "*m", /*hasSideEffects=*/true);
+        IRBuilder<> builder(before);
+        CallInst *call = builder.CreateCall(type, assembly, {&variable});
+        call->addParamAttr(0, Attribute::get(function.getContext(), Attribute::ElementType, variable.getAllocatedType()));
+        call->addParamAttr(0, Attribute::NoCapture);
+        call->setDoesNotThrow();
+    }
+
+    // Larger variables keep what is in their gaps.
+    static constexpr uint64_t LARGEST_CLEARED = 128;
+
+    void clear_gaps(AllocaInst &variable, Instruction *before)
+    {
+        Type *type = variable.getAllocatedType();
+        if (!type->isStructTy() || layout.getTypeAllocSize(type) > LARGEST_CLEARED)
+            return;
+        std::vector<bool> used(layout.getTypeAllocSize(type));
+        use(used, type, 0);
+        IRBuilder<> builder(before);
+        for (uint64_t at = 0; at < used.size(); at++)
+            if (!used[at]) {
+                Value *place = builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), &variable, at);
+                builder.CreateStore(builder.getInt8(0), place)->setNoSanitizeMetadata();
+            }
+    }
+
+    // Marks the bytes of members.
+    void use(std::vector<bool> &used, Type *type, uint64_t at)
+    {
+        if (auto *structure = dyn_cast<StructType>(type)) {
+            const StructLayout *members = layout.getStructLayout(structure);
+            for (unsigned i = 0; i < structure->getNumElements(); i++)
+                use(used, structure->getElementType(i), at + members->getElementOffset(i));
+        } else if (!is_filler(type)) {
+            for (uint64_t i = 0; i < layout.getTypeAllocSize(type); i++)
+                used[at + i] = true;
+        }
+    }
+
+    // What clang puts behind the last member, or a short array of characters.
+    static bool is_filler(Type *type)
+    {
+        auto *bytes = dyn_cast<ArrayType>(type);
+        return bytes && bytes->getElementType()->isIntegerTy(8) && bytes->getNumElements() <= 7;
+    }
+
+    static bool has_array(Type *type)
+    {
+        if (type->isArrayTy() || type->isVectorTy())
+            return !is_filler(type);
+        for (Type *part : type->subtypes())
+            if (has_array(part))
+                return true;
+        return false;
+    }
+
+    // Whether code computes a pointer to it whose distance is not known, or lies outside.
+    bool has_unknown_distance(const Value *variable, uint64_t size)
+    {
+        SmallVector<std::pair<const Value *, int64_t>> open{{variable, 0}};
+        SmallDenseMap<const Value *, int64_t> seen;
+        while (!open.empty()) {
+            auto [pointer, distance] = open.pop_back_val();
+            auto [known, is_new] = seen.insert({pointer, distance});
+            if (!is_new && known->second != distance)
+                return true;
+            if (!is_new)
+                continue;
+            for (const User *user : pointer->users()) {
+                int64_t further = distance;
+                if (auto *element = dyn_cast<GEPOperator>(user)) {
+                    APInt offset(layout.getIndexTypeSizeInBits(element->getType()), 0);
+                    if (!element->accumulateConstantOffset(layout, offset))
+                        return true;
+                    further += offset.getSExtValue();
+                    if (further < 0 || (uint64_t)further > size)
+                        return true;
+                } else if (isa<PtrToIntOperator>(user)) {
+                    return true;
+                } else if (!isa<PHINode>(user) && !isa<SelectInst>(user)) {
+                    continue;
+                }
+                open.push_back({user, further});
+            }
+        }
+        return false;
+    }
+};
+
 struct Pass : PassInfoMixin<Pass> {
     // Runs on functions that are not optimised too.
     static bool isRequired() { return true; }
@@ -295,6 +436,7 @@ struct Pass : PassInfoMixin<Pass> {
         bool changed = false;
         for (Instruction *access : accesses)
             changed |= hooks.add(*access);
+        changed |= Frame(function).add();
         return changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
     }
 };

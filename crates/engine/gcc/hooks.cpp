@@ -17,9 +17,13 @@
 // the runtime instead.
 // Invariant: an access has one hook at most. Assignments are left to the sanitizer wherever it
 // hooks them.
+//
+// A second pass, at the end of code generation, tells the runtime where the variables of a function
+// lie in its frame: see frames.h.
 
 // First, because gcc's headers forbid names that those of the system define.
 #include "../assembly.h"
+#include "../frames.h"
 
 #include "gcc-plugin.h"
 
@@ -28,6 +32,12 @@
 #include "tree.h"
 
 #include "backend.h"
+#include "target.h"
+#include "rtl.h"
+#include "memmodel.h"
+#include "tm_p.h"
+#include "emit-rtl.h"
+#include "varasm.h"
 #include "gimple.h"
 #include "tree-pass.h"
 #include "ssa.h"
@@ -472,10 +482,123 @@ struct Pass : gimple_opt_pass {
     }
 };
 
-void before(const char *base, const char *name)
+// The variables of the function that is compiled; a root for gcc's collector of garbage.
+tree variables;
+
+const ggc_root_tab ROOTS[] = {
+    {&variables, 1, sizeof variables, &gt_ggc_mx_tree_node, &gt_pch_nx_tree_node},
+    LAST_GGC_ROOT_TAB,
+};
+
+const pass_data ABOUT_VARIABLES = {GIMPLE_PASS, "raddle_variables", OPTGROUP_NONE, TV_NONE, 0, 0, 0, 0, 0};
+
+// Keeps the list of variables, before gcc makes machine code and forgets about temporaries.
+struct Variables : gimple_opt_pass {
+    Variables() : gimple_opt_pass(ABOUT_VARIABLES, g) {}
+
+    opt_pass *clone() override { return new Variables(); }
+
+    unsigned int execute(function *code) override
+    {
+        variables = NULL_TREE;
+        unsigned index;
+        tree variable;
+        FOR_EACH_LOCAL_DECL(code, index, variable)
+            if (VAR_P(variable) && !is_global_var(variable))
+                variables = tree_cons(NULL_TREE, variable, variables);
+        return 0;
+    }
+};
+
+const pass_data ABOUT_FRAMES = {RTL_PASS, "raddle_frames", OPTGROUP_NONE, TV_NONE, 0, 0, 0, 0, 0};
+
+// Names the variables that lie in the frame, behind the last pass that moves any.
+struct Frames : rtl_opt_pass {
+    Frames() : rtl_opt_pass(ABOUT_FRAMES, g) {}
+
+    opt_pass *clone() override { return new Frames(); }
+
+    // A frame that is aligned anew lies at no fixed distance from its caller's.
+    bool gate(function *) override
+    {
+        return sanitize_flags_p(SANITIZE_THREAD) && !crtl->stack_realign_needed && !crtl->drap_reg;
+    }
+
+    unsigned int execute(function *code) override
+    {
+        std::string text;
+        for (tree one = variables; one; one = TREE_CHAIN(one))
+            add(text, TREE_VALUE(one));
+        for (tree parameter = DECL_ARGUMENTS(code->decl); parameter; parameter = DECL_CHAIN(parameter))
+            add(text, parameter);
+        add(text, DECL_RESULT(code->decl));
+        if (text.empty())
+            return 0;
+        // gcc prints the place of all assembly, and takes it to be in a file.
+        rtx assembly = gen_rtx_ASM_INPUT_loc(VOIDmode, ggc_strdup(text.c_str()), BUILTINS_LOCATION);
+        for (rtx_insn *at = get_insns(); at; at = NEXT_INSN(at))
+            if (NONDEBUG_INSN_P(at)) {
+                emit_insn_before(assembly, at);
+                break;
+            }
+        return 0;
+    }
+
+private:
+    static void add(std::string &text, tree variable)
+    {
+        HOST_WIDE_INT offset, size;
+        if (!variable || !DECL_RTL_SET_P(variable) || !is_in_frame(DECL_RTL(variable), &offset))
+            return;
+        if (!TREE_ADDRESSABLE(variable) && !AGGREGATE_TYPE_P(TREE_TYPE(variable)))
+            return;
+        tree bytes = DECL_SIZE_UNIT(variable);
+        if (!bytes || !tree_fits_shwi_p(bytes))
+            return;
+        size = tree_to_shwi(bytes);
+        if (offset == (int32_t)offset && size > 0 && size == (int32_t)size)
+            text += frames::at_distance((int32_t)offset, (int32_t)size, has_array(TREE_TYPE(variable)));
+    }
+
+    // The distance from the caller's stack pointer at the call.
+    static bool is_in_frame(rtx place, HOST_WIDE_INT *distance)
+    {
+        if (!MEM_P(place))
+            return false;
+        poly_int64 offset;
+        rtx base = strip_offset(XEXP(place, 0), &offset);
+        if (!offset.is_constant(distance))
+            return false;
+        if (base == arg_pointer_rtx)
+            return true;
+        poly_int64 frame, arguments;
+        INITIAL_ELIMINATION_OFFSET(FRAME_POINTER_REGNUM, STACK_POINTER_REGNUM, frame);
+        INITIAL_ELIMINATION_OFFSET(ARG_POINTER_REGNUM, STACK_POINTER_REGNUM, arguments);
+        HOST_WIDE_INT between;
+        bool is_local = base == frame_pointer_rtx || base == virtual_stack_vars_rtx;
+        if (!is_local || !(frame - arguments).is_constant(&between))
+            return false;
+        *distance += between;
+        return true;
+    }
+
+    static bool has_array(tree type)
+    {
+        if (TREE_CODE(type) == ARRAY_TYPE || TREE_CODE(type) == VECTOR_TYPE)
+            return true;
+        if (!RECORD_OR_UNION_TYPE_P(type))
+            return false;
+        for (tree field = TYPE_FIELDS(type); field; field = DECL_CHAIN(field))
+            if (TREE_CODE(field) == FIELD_DECL && has_array(TREE_TYPE(field)))
+                return true;
+        return false;
+    }
+};
+
+void before(const char *base, const char *name, opt_pass *pass)
 {
     register_pass_info about;
-    about.pass = new Pass();
+    about.pass = pass;
     about.reference_pass_name = name;
     about.ref_pass_instance_number = 0;
     about.pos_op = PASS_POS_INSERT_BEFORE;
@@ -489,7 +612,10 @@ int plugin_init(plugin_name_args *about, plugin_gcc_version *version)
     if (!plugin_default_version_check(version, &gcc_version))
         return 1;
     // With optimisation (two pipelines), and without.
-    before(about->base_name, "tsan");
-    before(about->base_name, "tsan0");
+    before(about->base_name, "tsan", new Pass());
+    before(about->base_name, "tsan0", new Pass());
+    register_callback(about->base_name, PLUGIN_REGISTER_GGC_ROOTS, NULL, const_cast<ggc_root_tab *>(ROOTS));
+    before(about->base_name, "optimized", new Variables());
+    before(about->base_name, "shorten", new Frames());
     return 0;
 }

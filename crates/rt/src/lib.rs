@@ -19,6 +19,7 @@
 //! | folder | what it holds |
 //! |---|---|
 //! | `arch` | everything that depends on the processor architecture, one folder for each |
+//! | `frame_objects` | where the variables of functions lie in their frames |
 //! | `interpose` | the functions of the C and C++ libraries that the runtime replaces, by theme |
 //! | `library` | what the functions of the C library and the system calls are to the search |
 //! | `restore` | restoring an earlier state of the process: snapshot, checkpoints, kernel state |
@@ -34,6 +35,7 @@
 #![allow(clippy::missing_safety_doc, reason = "every exported function has the contract of the C function it hides")]
 
 mod arch;
+mod frame_objects;
 mod interpose;
 mod library;
 mod restore;

@@ -233,17 +233,18 @@ impl Pointers {
 
     /// Whether one of them may lead to the byte on the stack, which is dead for its own function.
     pub fn lead_to(&self, stack: &LiveStack, byte: usize, holders: Holders) -> bool {
+        if self.are_too_many {
+            return true;
+        }
+        let Some(reach) = stack.frames.reach(byte) else { return true };
         let is_holder = |place: usize| match holders {
             Holders::None => false,
-            Holders::Chain => stack.contains(place) && stack.frames.is_in_chain(place, byte),
+            Holders::Chain => stack.contains(place) && reach.is_in_chain(place),
             Holders::Any => true,
         };
-        self.are_too_many
-            || stack.frames.reach(byte).is_none_or(|targets| {
-                self.list[..self.len].iter().any(|pointer| {
-                    let is_other = !pointer.is_frame_pointer || !stack.frames.is_frame_pointer_of(pointer.to, byte);
-                    pointer.counts && is_other && targets.contains(&pointer.to) && is_holder(pointer.place)
-                })
-            })
+        self.list[..self.len].iter().any(|pointer| {
+            let is_other = || !pointer.is_frame_pointer || !reach.is_frame_pointer(pointer.to);
+            pointer.counts && reach.contains(pointer.to) && is_holder(pointer.place) && is_other()
+        })
     }
 }

@@ -31,8 +31,10 @@ pub enum OperandAccess {
     Reads(u8),
     /// Writes this many of them and reads none.
     Writes(u8),
-    /// Makes a pointer to them, or to somewhere before or behind.
+    /// Makes a pointer to the first of them.
     Points,
+    /// Uses what lies at a distance from the first that is not known, before or behind.
+    Indexes,
 }
 
 /// A register that addresses the stack.
@@ -76,6 +78,32 @@ pub enum StackEffect {
     Unknown,
 }
 
+/// A number that an instruction puts somewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Known {
+    /// None.
+    Nothing,
+    /// The register holds this number, in its low four bytes at least.
+    Register(u8, i32),
+    /// The operand does.
+    Slot(i32),
+    /// The register holds the four bytes of the operand, or more of them.
+    Load(u8),
+}
+
+/// What an instruction compares, so that a branch can tell whether it is equal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// Nothing that is known.
+    None,
+    /// The low four bytes of a register with a number.
+    Register(u8, i32),
+    /// Four bytes of the operand with a number.
+    Slot(i32),
+    /// Two registers: all of their bytes, or four.
+    Registers(u8, u8, bool),
+}
+
 /// An instruction, as far as it matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instruction {
@@ -96,7 +124,21 @@ pub struct Instruction {
     /// Registers among those that it uses for more than an address: a pointer to the stack that is
     /// used so may get anywhere.
     pub values: u16,
+    /// Registers that it may change, also if that is not said in `writes`; calls are taken to change all
+    /// that do not outlive them.
+    pub changes: u16,
+    /// Whether it certainly does not write to its operand.
+    pub only_reads: bool,
+    /// What is known behind it.
+    pub known: Known,
+    /// What it compares.
+    pub comparison: Comparison,
+    /// Of a branch: whether it is taken where values that were compared are equal, or where they are not.
+    pub on_equal: Option<bool>,
 }
+
+/// Registers that do not outlive a call: all but rbx, rsp, rbp and r12 to r15.
+pub(crate) const SHORT_LIVED: u16 = 0b0000_1111_1100_0111;
 
 /// The frame pointer, as the number of a register.
 const FRAME_POINTER: u8 = 5;
@@ -270,6 +312,11 @@ pub fn decode(bytes: &[u8]) -> Option<Instruction> {
         reads: 0,
         writes: 0,
         values: 0,
+        changes: u16::MAX,
+        only_reads: false,
+        known: Known::Nothing,
+        comparison: Comparison::None,
+        on_equal: None,
     };
     match shape {
         Shape::Plain(immediate) => {
@@ -280,10 +327,27 @@ pub fn decode(bytes: &[u8]) -> Option<Instruction> {
             }
             // Pushing a register saves it; the value stays on the stack.
             decoded.values = if decoded.stack == StackEffect::Push { 0 } else { decoded.reads };
+            if extended_by.is_none() {
+                plain_facts(&mut decoded, opcode, prefixes, &code.code[..code.at]);
+            }
         }
-        Shape::Call => decoded.flow = ControlFlow::Call(i64::from(code.number(4)?)),
-        Shape::Jump(bytes) => decoded.flow = ControlFlow::Jump(i64::from(code.number(bytes)?)),
-        Shape::Branch(bytes) => decoded.flow = ControlFlow::Branch(i64::from(code.number(bytes)?)),
+        Shape::Call => {
+            decoded.flow = ControlFlow::Call(i64::from(code.number(4)?));
+            decoded.changes = SHORT_LIVED;
+        }
+        Shape::Jump(bytes) => {
+            decoded.flow = ControlFlow::Jump(i64::from(code.number(bytes)?));
+            decoded.changes = 0;
+        }
+        Shape::Branch(bytes) => {
+            decoded.flow = ControlFlow::Branch(i64::from(code.number(bytes)?));
+            decoded.changes = 0;
+            decoded.on_equal = match extended_by.unwrap_or(opcode) & 15 {
+                4 => Some(true),
+                5 => Some(false),
+                _ => None,
+            };
+        }
         Shape::Return(bytes) => {
             code.skip(bytes)?;
             decoded.flow = ControlFlow::Return;
@@ -333,8 +397,12 @@ fn with_operands(
     decoded.operand = found.stack.map(|(base, displacement, indexed)| StackOperand {
         base,
         displacement,
-        access: if indexed { OperandAccess::Points } else { access },
+        access: if indexed { OperandAccess::Indexes } else { access },
     });
+    if let Some(base) = copied_pointer(opcode, is_extended, prefixes, found) {
+        decoded.operand = Some(StackOperand { base, displacement: 0, access: OperandAccess::Points });
+        decoded.values = 0;
+    }
     if is_extended {
         return;
     }
@@ -352,6 +420,88 @@ fn with_operands(
     }
     let is_load = opcode == 0x8b && prefixes.is_wide() && found.other.is_none();
     decoded.loads = is_load.then_some(found.middle | (prefixes.rex & 4) << 1);
+    facts(decoded, opcode, prefixes, found, immediate);
+}
+
+/// What is known behind an instruction without a ModRM byte.
+fn plain_facts(decoded: &mut Instruction, opcode: u8, prefixes: Prefixes, bytes: &[u8]) {
+    match opcode {
+        // Pushing, and doing nothing.
+        0x50..=0x57 | 0x68 | 0x6a => decoded.changes = 0,
+        0x90 if prefixes.rex & 1 == 0 => decoded.changes = 0,
+        0xb8..=0xbf if prefixes.size() == 4 => {
+            decoded.changes = decoded.writes;
+            let number = bytes.last_chunk().map(|bytes| i32::from_le_bytes(*bytes));
+            decoded.known =
+                number.map_or(Known::Nothing, |number| Known::Register(opcode & 7 | (prefixes.rex & 1) << 3, number));
+        }
+        _ => {}
+    }
+}
+
+/// What is known behind an instruction with one byte of opcode and a ModRM byte.
+fn facts(decoded: &mut Instruction, opcode: u8, prefixes: Prefixes, found: &Operands, immediate: Option<i32>) {
+    let middle = found.middle | (prefixes.rex & 4) << 1;
+    // Constants have four bytes.
+    let is_narrow = prefixes.size() == 4;
+    let is_whole = prefixes.size() >= 4;
+    let is_slot = found.stack.is_some_and(|(_, _, indexed)| !indexed);
+    match (opcode, found.other) {
+        (0x89 | 0x8b | 0xc7 | 0x8d, _) if is_whole => {
+            decoded.changes = decoded.writes;
+            decoded.only_reads = opcode == 0x8b;
+            decoded.known = match (opcode, found.other, immediate) {
+                (0xc7, None, Some(number)) if is_slot => Known::Slot(number),
+                (0xc7, Some(other), Some(number)) => Known::Register(other, number),
+                (0x8b, None, _) if is_slot => Known::Load(middle),
+                _ => Known::Nothing,
+            };
+        }
+        (0x31 | 0x33, Some(other)) if is_whole && other == middle => {
+            decoded.changes = decoded.writes;
+            decoded.known = Known::Register(middle, 0);
+        }
+        (0x39 | 0x3b, other) => {
+            (decoded.changes, decoded.only_reads) = (0, true);
+            if let Some(other) = other.filter(|_| is_whole) {
+                decoded.comparison = Comparison::Registers(middle, other, prefixes.is_wide());
+            }
+        }
+        (0x85, other) => {
+            (decoded.changes, decoded.only_reads) = (0, true);
+            if other == Some(middle) && is_narrow {
+                decoded.comparison = Comparison::Register(middle, 0);
+            }
+        }
+        (0x81 | 0x83, other) if found.middle == 7 => {
+            (decoded.changes, decoded.only_reads) = (0, true);
+            decoded.comparison = match (other, immediate) {
+                (Some(other), Some(number)) if is_narrow => Comparison::Register(other, number),
+                (None, Some(number)) if is_narrow && is_slot => Comparison::Slot(number),
+                _ => Comparison::None,
+            };
+        }
+        (0x38 | 0x3a | 0x84, _) => (decoded.changes, decoded.only_reads) = (0, true),
+        (0x80, _) if found.middle == 7 => (decoded.changes, decoded.only_reads) = (0, true),
+        _ => {}
+    }
+}
+
+/// The pointer that the instruction copies to a register that addresses no stack.
+fn copied_pointer(opcode: u8, is_extended: bool, prefixes: Prefixes, found: &Operands) -> Option<Base> {
+    let middle = found.middle | (prefixes.rex & 4) << 1;
+    let other = found.other.filter(|_| prefixes.is_wide())?;
+    let (from, to) = match (is_extended, opcode) {
+        (false, 0x89) => (middle, other),
+        (false, 0x8b) => (other, middle),
+        _ => return None,
+    };
+    match from {
+        _ if matches!(to, STACK_POINTER | FRAME_POINTER) => None,
+        STACK_POINTER => Some(Base::StackPointer),
+        FRAME_POINTER => Some(Base::FramePointer),
+        _ => None,
+    }
 }
 
 /// What an instruction without a ModRM byte does to the stack pointer.

@@ -6,7 +6,10 @@
 #![forbid(unsafe_code)]
 
 mod decode;
+mod facts;
 mod liveness;
 
-pub use decode::{Base, ControlFlow, Instruction, LONGEST, OperandAccess, StackEffect, StackOperand, decode};
+pub use decode::{
+    Base, Comparison, ControlFlow, Instruction, Known, LONGEST, OperandAccess, StackEffect, StackOperand, decode,
+};
 pub use liveness::{CodePlace, CodeReader, Fate, FrameEnd, Scratch, Storage, fate, frame_end};

@@ -6,10 +6,12 @@
 //! storage before it reads it.
 //!
 //! What is not seen counts as a read: instructions that are not known, and pointers into the stack that
-//! the function makes. How far the object behind such a pointer reaches is not known, so it may lead to
-//! each byte of the frame. It does not lead to a register that the function has saved and gives back: no
-//! variable lies there. Not seen, and left to the caller: accesses through pointers that exist already,
+//! the function makes. How far the object behind such a pointer reaches is not known here
+//! ([`CodeReader::may_lead`]). It does not lead to a register that the function has saved and gives back:
+//! no variable lies there. Not seen, and left to the caller: accesses through pointers that exist already,
 //! and what exceptions and `longjmp` make of a frame.
+//!
+//! Paths on which two branches contradict each other are left out ([`Facts`]).
 //!
 //! A jump to a function of another module is a call behind which the function returns.
 //!
@@ -17,16 +19,17 @@
 //! other calls, so arguments that are stored already belong to the call that is under way: its function
 //! is asked about them.
 
-use crate::decode::{Base, ControlFlow, Instruction, LONGEST, OperandAccess, StackEffect, decode};
+use crate::decode::{
+    Base, Comparison, ControlFlow, Instruction, LONGEST, OperandAccess, SHORT_LIVED, StackEffect, decode,
+};
+use crate::facts::{Facts, Ways};
 
 /// Places that are followed, at most; with more of them, everything counts as read.
-const PLACES: usize = 192;
+const PLACES: usize = 320;
 /// Instructions that are decoded, at most.
 const INSTRUCTIONS: usize = 6000;
 /// The register of the first argument.
 const FIRST_ARGUMENT: u16 = 1 << 7;
-/// Registers that do not outlive a call: all but rbx, rsp, rbp and r12 to r15.
-const SHORT_LIVED: u16 = 0b0000_1111_1100_0111;
 const STACK_POINTER: u8 = 4;
 const FRAME_POINTER: u8 = 5;
 /// Bytes of a word.
@@ -87,6 +90,11 @@ pub trait CodeReader {
     fn never_returns(&mut self, function: u64) -> bool;
     /// Whether the code at this address only jumps to a function of another module.
     fn is_import(&mut self, code: u64) -> bool;
+    /// Whether a pointer to one place of the stack may lead to the byte at another. Both are distances
+    /// from the stack pointer where the function continues.
+    fn may_lead(&mut self, pointer: i32, byte: i32) -> bool;
+    /// Whether it is certain that no pointer leads to the byte.
+    fn is_private(&self, byte: i32) -> bool;
 }
 
 /// Room for a walk.
@@ -106,6 +114,8 @@ impl Scratch {
 enum Goal {
     /// What becomes of a value.
     Value(Storage),
+    /// Whether a pointer to it, in this register, is used for more than records of accesses.
+    Pointer(u8),
     /// Where the function returns to.
     End,
 }
@@ -121,11 +131,25 @@ struct State {
     /// Where the caller's frame pointer was popped from.
     saved_fp: Option<i32>,
     goal: Goal,
+    facts: Facts,
 }
 
 impl State {
-    const NONE: State = State { pc: 0, sp: 0, fp: None, saved_fp: None, goal: Goal::End };
+    const NONE: State = State { pc: 0, sp: 0, fp: None, saved_fp: None, goal: Goal::End, facts: Facts::NONE };
+
+    /// The distance of the instruction's operand.
+    fn operand(&self, instruction: &Instruction) -> Option<i32> {
+        let operand = instruction.operand?;
+        let base = match operand.base {
+            Base::StackPointer => self.sp,
+            Base::FramePointer => self.fp?,
+        };
+        base.checked_add(operand.displacement)
+    }
 }
+
+/// Paths to one place that are told apart by what is known on them.
+const PATHS: usize = 4;
 
 /// What becomes of the value in the storage, for the function that continues at the place. A byte may
 /// also be one of its arguments on the stack.
@@ -177,7 +201,7 @@ enum Rest {
 
 impl<'a> Walk<'a> {
     fn new(place: CodePlace, goal: Goal, code: &'a mut dyn CodeReader, scratch: &'a mut Scratch) -> Self {
-        scratch.states[0] = State { pc: place.pc, sp: 0, fp: place.frame_pointer, saved_fp: None, goal };
+        scratch.states[0] = State { pc: place.pc, fp: place.frame_pointer, goal, ..State::NONE };
         scratch.len = 1;
         Walk {
             code,
@@ -206,16 +230,29 @@ impl<'a> Walk<'a> {
         if self.code.is_import(state.pc) {
             return self.calls_last(&state);
         }
+        // What the last instruction has compared, and where.
+        let mut compared = (Comparison::None, None);
         loop {
             self.budget = self.budget.checked_sub(1)?;
             let instruction = decode(&self.code.fetch(state.pc)?)?;
             let end = state.pc.wrapping_add(instruction.length as u64);
-            if let Goal::Value(storage) = state.goal
-                && matches!(self.value(storage, &instruction, &mut state, end)?, Rest::Over)
-            {
+            let rest = match state.goal {
+                Goal::Value(storage) => self.value(storage, &instruction, &mut state, end)?,
+                Goal::Pointer(number) => self.pointer(number, &instruction, end),
+                Goal::End => Rest::On,
+            };
+            if matches!(rest, Rest::Over) {
                 return Some(());
             }
+            let at = state.operand(&instruction);
+            let before = compared;
+            compared = (instruction.comparison, at);
+            if state.goal != Goal::End {
+                state.facts = state.facts.after(&instruction, at, |byte| self.code.is_private(byte));
+            }
             move_pointers(&instruction, &mut state)?;
+            let pushed = if instruction.stack == StackEffect::Push { WORD } else { 0 };
+            state.facts.release(state.sp.saturating_add(pushed));
             if let Goal::Value(Storage::Byte(byte)) = state.goal
                 && byte < state.sp
             {
@@ -229,7 +266,22 @@ impl<'a> Walk<'a> {
                         return Some(());
                     }
                 }
-                ControlFlow::Branch(by) => self.add(State { pc: end.wrapping_add_signed(by), ..state })?,
+                ControlFlow::Branch(by) => {
+                    let Ways { equal, unequal } =
+                        state.facts.branch(before.0, before.1, |byte| self.code.is_private(byte));
+                    let (there, on) = match instruction.on_equal {
+                        Some(true) => (equal, unequal),
+                        Some(false) => (unequal, equal),
+                        None => (Some(state.facts), Some(state.facts)),
+                    };
+                    if let Some(facts) = there {
+                        self.add(State { pc: end.wrapping_add_signed(by), facts, ..state })?;
+                    }
+                    let Some(facts) = on else { return Some(()) };
+                    if state.goal != Goal::End {
+                        state.facts = facts;
+                    }
+                }
                 ControlFlow::Jump(by) => return self.add(State { pc: end.wrapping_add_signed(by), ..state }),
                 ControlFlow::Return => return self.returns(&state),
                 ControlFlow::End => return Some(()),
@@ -242,16 +294,24 @@ impl<'a> Walk<'a> {
 
     /// Adds a place to follow, unless it is known; `None` if there is no room, or if the stack
     /// pointer at a place is not always the same.
-    fn add(&mut self, state: State) -> Option<()> {
+    fn add(&mut self, mut state: State) -> Option<()> {
+        if state.goal == Goal::End {
+            state.facts = Facts::NONE;
+        }
+        let mut paths = 0;
         for known in &self.scratch.states[..self.scratch.len] {
             if known.pc == state.pc && known.goal == state.goal {
                 if known.sp != state.sp {
                     return None;
                 }
-                if (known.fp, known.saved_fp) == (state.fp, state.saved_fp) {
+                paths += 1;
+                if (known.fp, known.saved_fp) == (state.fp, state.saved_fp) && known.facts.is_part_of(&state.facts) {
                     return Some(());
                 }
             }
+        }
+        if paths >= PATHS {
+            state.facts = Facts::NONE;
         }
         *self.scratch.states.get_mut(self.scratch.len)? = state;
         self.scratch.len += 1;
@@ -263,7 +323,7 @@ impl<'a> Walk<'a> {
         match state.goal {
             // It may be an argument.
             Goal::Value(Storage::Byte(_)) => None,
-            Goal::Value(Storage::Register(_)) | Goal::End => self.returns(state),
+            Goal::Value(Storage::Register(_)) | Goal::Pointer(_) | Goal::End => self.returns(state),
         }
     }
 
@@ -274,6 +334,7 @@ impl<'a> Walk<'a> {
             Goal::Value(Storage::Byte(byte)) if byte >= state.sp + WORD => {}
             // The return address.
             Goal::Value(Storage::Byte(_)) => return None,
+            Goal::Pointer(_) => {}
             Goal::End => {
                 let end = FrameEnd { return_address: state.sp, frame_pointer: state.saved_fp };
                 if self.end.is_some_and(|known| known != end) {
@@ -335,13 +396,47 @@ impl<'a> Walk<'a> {
                 self.is_written = true;
                 Some(Rest::Over)
             }
-            // Code counts up or down from any part of an object, or from its end.
             OperandAccess::Points => {
+                self.is_recorded |= (0..LONGEST_RECORDED).contains(&behind);
+                let to = base.saturating_add(operand.displacement);
+                if self.code.may_lead(to, byte) && !self.is_only_noted(instruction, end) {
+                    self.follow_pointer(instruction, state, end)?;
+                }
+                Some(Rest::On)
+            }
+            // Code counts up or down from any part of an object, or from its end.
+            OperandAccess::Indexes => {
                 self.is_recorded |= (0..LONGEST_RECORDED).contains(&behind);
                 self.is_pointed_to |= !self.is_only_noted(instruction, end);
                 Some(Rest::On)
             }
             OperandAccess::Reads(_) | OperandAccess::Writes(_) => Some(Rest::On),
+        }
+    }
+
+    /// The instruction makes a pointer to the value that is not passed on at once.
+    fn follow_pointer(&mut self, instruction: &Instruction, state: &State, end: u64) -> Option<()> {
+        let number = instruction.writes.trailing_zeros() as u8;
+        let is_kept = instruction.writes.count_ones() == 1 && SHORT_LIVED >> number & 1 == 0;
+        if !is_kept || number == FRAME_POINTER || instruction.flow != ControlFlow::Next {
+            self.is_pointed_to = true;
+            return Some(());
+        }
+        self.add(State { pc: end, goal: Goal::Pointer(number), ..*state })
+    }
+
+    /// What the instruction does with a pointer in a register that outlives calls.
+    fn pointer(&mut self, number: u8, instruction: &Instruction, end: u64) -> Rest {
+        let is_copied = is_value_of(1 << number, instruction);
+        match register(number, instruction) {
+            Some(rest) => rest,
+            None if is_copied && instruction.flow == ControlFlow::Next && self.is_only_noted(instruction, end) => {
+                Rest::On
+            }
+            None => {
+                self.is_pointed_to = true;
+                Rest::Over
+            }
         }
     }
 
@@ -358,7 +453,7 @@ impl<'a> Walk<'a> {
                 ControlFlow::Call(by) => {
                     return holder == FIRST_ARGUMENT && self.code.only_records_access(at.wrapping_add_signed(by));
                 }
-                ControlFlow::Next if next.operand.is_none() && next.reads == holder && holder & SHORT_LIVED != 0 => {
+                ControlFlow::Next if is_value_of(holder, &next) && holder & SHORT_LIVED != 0 => {
                     holder = next.writes;
                 }
                 _ => return false,
@@ -366,6 +461,11 @@ impl<'a> Walk<'a> {
         }
         false
     }
+}
+
+/// Whether the instruction uses the register, and nothing else, but for no memory that it points to.
+fn is_value_of(register: u16, instruction: &Instruction) -> bool {
+    instruction.operand.is_none() && instruction.reads == register && instruction.values == register
 }
 
 fn register(number: u8, instruction: &Instruction) -> Option<Rest> {

@@ -94,6 +94,138 @@ impl CodeReader for Bytes<'_> {
     fn is_import(&mut self, code: u64) -> bool {
         code == 0x300
     }
+
+    fn may_lead(&mut self, pointer: i32, byte: i32) -> bool {
+        // A variable at these distances, in the code that has one.
+        const VARIABLE: core::ops::Range<i32> = 0..16;
+        self.0 != POINTERS || VARIABLE.contains(&pointer) == VARIABLE.contains(&byte)
+    }
+
+    fn is_private(&self, _byte: i32) -> bool {
+        self.0 == CLEANUP_SLOT
+    }
+}
+
+/// Leaves a scope by two ways, with one copy of what both do; only one of them goes on to read what is at 8.
+#[rustfmt::skip]
+const CLEANUP: &[u8] = &[
+    0x85, 0xc0,                         //  0 test %eax,%eax
+    0x74, 0x07,                         //  2 je 11
+    0xbb, 0x00, 0x00, 0x00, 0x00,       //  4 mov $0,%ebx
+    0xeb, 0x09,                         //  9 jmp 20
+    0x89, 0x44, 0x24, 0x08,             // 11 mov %eax,8(%rsp)
+    0xbb, 0x01, 0x00, 0x00, 0x00,       // 15 mov $1,%ebx
+    0xe8, 0xe7, 0x00, 0x00, 0x00,       // 20 call 0x100
+    0x83, 0xfb, 0x01,                   // 25 cmp $1,%ebx
+    0x75, 0x04,                         // 28 jne 34
+    0x8b, 0x44, 0x24, 0x08,             // 30 mov 8(%rsp),%eax
+    0x48, 0x83, 0xc4, 0x18,             // 34 add $24,%rsp
+    0xc3,                               // 38 ret
+];
+
+/// The same, with the number on the stack.
+#[rustfmt::skip]
+const CLEANUP_SLOT: &[u8] = &[
+    0x85, 0xc0,                                     //  0 test %eax,%eax
+    0x74, 0x0a,                                     //  2 je 14
+    0xc7, 0x44, 0x24, 0x04, 0x00, 0x00, 0x00, 0x00, //  4 movl $0,4(%rsp)
+    0xeb, 0x0c,                                     // 12 jmp 26
+    0x89, 0x44, 0x24, 0x08,                         // 14 mov %eax,8(%rsp)
+    0xc7, 0x44, 0x24, 0x04, 0x01, 0x00, 0x00, 0x00, // 18 movl $1,4(%rsp)
+    0xe8, 0xe1, 0x00, 0x00, 0x00,                   // 26 call 0x100
+    0x8b, 0x44, 0x24, 0x04,                         // 31 mov 4(%rsp),%eax
+    0x85, 0xc0,                                     // 35 test %eax,%eax
+    0x74, 0x04,                                     // 37 je 43
+    0x8b, 0x44, 0x24, 0x08,                         // 39 mov 8(%rsp),%eax
+    0x48, 0x83, 0xc4, 0x18,                         // 43 add $24,%rsp
+    0xc3,                                           // 47 ret
+];
+
+/// Asks the same question twice: whether two registers are equal.
+#[rustfmt::skip]
+const TWICE: &[u8] = &[
+    0x48, 0x39, 0xdd,             //  0 cmp %rbx,%rbp
+    0x74, 0x04,                   //  3 je 9
+    0x89, 0x44, 0x24, 0x08,       //  5 mov %eax,8(%rsp)
+    0xe8, 0xf2, 0x00, 0x00, 0x00, //  9 call 0x100
+    0x48, 0x39, 0xdd,             // 14 cmp %rbx,%rbp
+    0x74, 0x04,                   // 17 je 23
+    0x8b, 0x44, 0x24, 0x08,       // 19 mov 8(%rsp),%eax
+    0x48, 0x83, 0xc4, 0x18,       // 23 add $24,%rsp
+    0xc3,                         // 27 ret
+];
+
+#[test]
+fn branches_that_contradict_each_other_are_no_path() {
+    for (code, shared) in [(CLEANUP, 20), (CLEANUP_SLOT, 26), (TWICE, 9)] {
+        let fate = |pc| fate_in(code, pc, None, Storage::Byte(8));
+        assert_eq!(fate(0), Fate::DeadUnshared, "{code:x?}");
+        assert_eq!(fate(shared), Fate::Alive);
+        // The number or one of the registers is changed between.
+        let mut changed = code.to_vec();
+        let at = shared as usize;
+        changed[at..at + 5].copy_from_slice(match code {
+            CLEANUP | TWICE => &[0x83, 0xc3, 0x01, 0x90, 0x90],
+            _ => &[0x83, 0x44, 0x24, 0x04, 0x01],
+        });
+        assert_eq!(fate_in(&changed, 0, None, Storage::Byte(8)), Fate::Alive);
+    }
+    // The number lies where a pointer may lead.
+    let mut pointed_to = CLEANUP_SLOT.to_vec();
+    pointed_to.push(0x90);
+    assert_eq!(fate_in(&pointed_to, 0, None, Storage::Byte(8)), Fate::Alive);
+}
+
+/// Makes pointers to a variable at the stack pointer, in three ways, and writes what is kept at 16.
+#[rustfmt::skip]
+const POINTERS: &[u8] = &[
+    0x48, 0x89, 0xe7,             //  0 mov %rsp,%rdi
+    0xe8, 0xf8, 0x00, 0x00, 0x00, //  3 call 0x100
+    0x48, 0x8d, 0x6c, 0x24, 0x08, //  8 lea 8(%rsp),%rbp
+    0x48, 0x89, 0xef,             // 13 mov %rbp,%rdi
+    0xe8, 0x00, 0x00, 0x00, 0x00, // 16 call 21
+    0x89, 0x44, 0x24, 0x10,       // 21 mov %eax,16(%rsp)
+    0x89, 0x44, 0x24, 0x04,       // 25 mov %eax,4(%rsp)
+    0x48, 0x83, 0xc4, 0x18,       // 29 add $24,%rsp
+    0xc3,                         // 33 ret
+];
+
+/// Keeps a pointer to what it writes at 8 for two records of accesses; then it reads through another one.
+#[rustfmt::skip]
+const RECORDS: &[u8] = &[
+    0x48, 0x8d, 0x5c, 0x24, 0x08, //  0 lea 8(%rsp),%rbx
+    0x48, 0x89, 0xdf,             //  5 mov %rbx,%rdi
+    0xe8, 0xf3, 0x00, 0x00, 0x00, //  8 call 0x100
+    0x48, 0x89, 0xdf,             // 13 mov %rbx,%rdi
+    0xe8, 0xeb, 0x00, 0x00, 0x00, // 16 call 0x100
+    0xc6, 0x44, 0x24, 0x08, 0x01, // 21 movb $1,8(%rsp)
+    0x31, 0xdb,                   // 26 xor %ebx,%ebx
+    0x48, 0x8d, 0x44, 0x24, 0x10, // 28 lea 16(%rsp),%rax
+    0x48, 0x8b, 0x38,             // 33 mov (%rax),%rdi
+    0xe8, 0xd7, 0x00, 0x00, 0x00, // 36 call 0x100
+    0x48, 0x83, 0xc4, 0x18,       // 41 add $24,%rsp
+    0xc3,                         // 45 ret
+];
+
+#[test]
+fn a_pointer_that_only_records_use_leads_nowhere() {
+    let fate = |pc, byte| fate_in(RECORDS, pc, None, Storage::Byte(byte));
+    assert_eq!(fate(0, 8), Fate::Dead);
+    assert_eq!(fate(26, 8), Fate::Alive);
+    assert_eq!(fate(0, 16), Fate::Alive);
+}
+
+#[test]
+fn a_pointer_leads_to_its_own_variable_only() {
+    let fate = |pc, byte| fate_in(POINTERS, pc, None, Storage::Byte(byte));
+    assert_eq!(fate(0, 4), Fate::Alive);
+    assert_eq!(fate(21, 4), Fate::DeadUnshared);
+    assert_eq!(fate(0, 16), Fate::Dead);
+    assert_eq!(fate(0, 23), Fate::Dead);
+    let place = CodePlace { pc: 0, frame_pointer: None };
+    let mut scratch = Scratch::NEW;
+    let end = frame_end(place, &mut Bytes(POINTERS), &mut scratch);
+    assert_eq!(end, Some(FrameEnd { return_address: 24, frame_pointer: None }));
 }
 
 /// A loop that remembers what it saw last: the new value, at -4, is written before it is read; the

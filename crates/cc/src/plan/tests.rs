@@ -79,7 +79,7 @@ fn gcc_compiles_with_every_hook() {
         -fno-builtin-memset -fno-builtin-memcmp -fno-builtin-strcpy -fno-builtin-strncpy -fno-builtin-strcat \
         -fno-builtin-strcmp -fno-builtin-strncmp -fno-builtin-bcmp -fno-builtin-bzero -fno-builtin-mempcpy \
         -fno-builtin-stpcpy -fno-builtin-strncat -fno-ipa-reference \
-        -fstack-reuse=none --param tsan-distinguish-volatile=1 -Wno-tsan \
+        -fstack-reuse=none -fno-ivopts --param tsan-distinguish-volatile=1 -Wno-tsan \
         -grecord-gcc-switches -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0 -isystem /rt/include";
     assert_eq!(words.join(" "), expected);
 }
@@ -89,7 +89,7 @@ fn clang_compiles_with_every_hook() {
     let words = CLANG.words("-O2 -c a.c -o a.o");
     let expected = "-O2 -c a.c -o a.o -Xclang -fsanitize=thread -g -mllvm \
         -tsan-instrument-read-before-write \
-        -mllvm -tsan-distinguish-volatile -mllvm -no-stack-coloring -mprefer-vector-width=128 \
+        -mllvm -tsan-distinguish-volatile -mllvm -no-stack-coloring -mllvm -disable-lsr -mprefer-vector-width=128 \
         -Xclang -dwarf-debug-flags -Xclang raddle-hooks default -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0 \
         -isystem /rt/include -Xclang -fembed-bitcode=bitcode";
     assert_eq!(words.join(" "), expected);

@@ -50,8 +50,10 @@ const FAR: f64 = 16.0;
 const PAYS: u64 = 8;
 /// Runs of the main search before others take turns with it.
 const ALONE: u64 = 1 << 14;
-/// A search ends soon that will make at most so many times as many runs as it has made.
+/// A search is near its end if it will probably make at most so many times as many runs as it has made.
 const NEAR: f64 = 8.0;
+/// Then bounds on preemptions are of no interest.
+const SOON: f64 = 4.0;
 /// Runs within bounds on preemptions, at most: such a search remembers every prefix that it has met.
 const MOST_BOUNDED_RUNS: u64 = 1 << 17;
 
@@ -100,11 +102,11 @@ fn times_left(search: &MainSearch<'_>) -> f64 {
     search.search.estimate().map_or(0.0, |estimate| estimate.likely() / search.figures.runs().max(1) as f64)
 }
 
-/// Whether the search will hardly make more than a few times as many runs as it has made: then no bound is
-/// of interest.
+/// Whether the search will probably make no more than a few times as many runs as it has made: then no bound
+/// is of interest.
 fn ends_soon(main: &MainSearch<'_>) -> bool {
-    let most = main.search.estimate().and_then(|estimate| estimate.most);
-    most.is_some_and(|most| most <= NEAR * main.figures.runs() as f64)
+    let known = main.search.estimate().filter(|estimate| estimate.most.is_some());
+    known.is_some_and(|estimate| estimate.likely() <= SOON * main.figures.runs() as f64)
 }
 
 /// A search that may give the verdict.

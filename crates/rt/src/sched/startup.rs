@@ -58,6 +58,7 @@ pub extern "C" fn __raddle_start(_count: i32, _arguments: *const *const u8, envi
         controller::refuse(reason);
     }
     crate::syscall::callers::prepare();
+    crate::frame_objects::prepare();
     crate::library::imports::redirect();
     crate::library::noreturn::find();
     crate::interpose::io::kernel_buffers::prepare();
@@ -333,6 +334,7 @@ pub extern "C" fn fiber_body() -> ! {
     let op = run().me().pending;
     sched::commit(&op, Outcome::Done, 0, 0);
     let (entry, argument) = run().me().entry;
+    context::clear_below();
     // SAFETY: the pair was given to pthread_create, whose contract says so.
     let result = unsafe {
         let function: unsafe extern "C-unwind" fn(usize) -> usize = core::mem::transmute(entry);

@@ -16,6 +16,28 @@ pub fn prepare_processor() {
     HAS_WRFSBASE.store(features & FSGSBASE != 0, Ordering::Relaxed);
 }
 
+/// Bytes that the runtime uses of a stack before it calls the program.
+const USED: usize = 2048;
+
+/// Clears the part of the stack below the caller's frame. What the runtime has left there would get into
+/// variables without a value and into gaps between members, and states would differ in it.
+#[inline(always)]
+pub fn clear_below() {
+    // SAFETY: nothing below the stack pointer is in use, as the caller's frame has no part there: it calls
+    // functions.
+    unsafe {
+        core::arch::asm!(
+            "lea rdi, [rsp - {used}]",
+            "rep stosq",
+            used = const USED,
+            inout("rcx") USED / 8 => _,
+            inout("rax") 0 => _,
+            out("rdi") _,
+            options(nostack),
+        );
+    }
+}
+
 /// Control and status words of the floating point units.
 pub fn float_state() -> u64 {
     let (mut vector, mut control, mut status) = (0u32, 0u16, 0u16);

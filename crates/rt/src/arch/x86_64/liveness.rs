@@ -9,6 +9,7 @@ use raddle_x86::{CodePlace, CodeReader, Fate, FrameEnd, LONGEST, Scratch, Storag
 use raddle_vocab::policy::mix;
 
 use crate::arch::entry::Registers;
+use crate::frame_objects::{self, Objects};
 use crate::library::noreturn;
 use crate::state::{Global, process, run};
 use crate::syscall::callers;
@@ -68,13 +69,50 @@ struct Frame {
     /// Where it keeps the frame pointer of its caller.
     saved_fp: Option<usize>,
     return_address: usize,
+    objects: &'static Objects,
 }
 
 impl Frame {
-    const NONE: Frame = Frame { pc: 0, sp: 0, fp: None, saved_fp: None, return_address: 0 };
+    const NONE: Frame = Frame { pc: 0, sp: 0, fp: None, saved_fp: None, return_address: 0, objects: &Objects::NONE };
+
+    /// The frame of a function whose variables are not looked up yet.
+    fn with_objects(self) -> Frame {
+        let fp = self.fp.map(|fp| (fp as i32).wrapping_sub(self.end() as i32));
+        Frame { objects: frame_objects::of(self.pc, fp), ..self }
+    }
 
     fn place(&self) -> CodePlace {
         place(self.pc, self.sp, self.fp)
+    }
+
+    /// The stack pointer of the caller at the call.
+    fn end(&self) -> usize {
+        self.return_address + WORD
+    }
+}
+
+/// Where pointers would point to that lead to a byte.
+pub struct Reach<'a> {
+    frame: &'a Frame,
+    byte: usize,
+}
+
+impl Reach<'_> {
+    /// Whether a pointer to this address may lead to the byte.
+    pub fn contains(&self, pointer: usize) -> bool {
+        let distance = |address: usize| (address as i32).wrapping_sub(self.frame.end() as i32);
+        (self.frame.sp..=self.frame.return_address).contains(&pointer)
+            && self.frame.objects.may_lead(distance(pointer), distance(self.byte))
+    }
+
+    /// Whether the place of the stack belongs to the function of the byte, or to one that it has called.
+    pub fn is_in_chain(&self, place: usize) -> bool {
+        place < self.frame.return_address
+    }
+
+    /// Whether this is the frame pointer of the byte's frame.
+    pub fn is_frame_pointer(&self, pointer: usize) -> bool {
+        self.frame.fp == Some(pointer)
     }
 }
 
@@ -114,7 +152,8 @@ impl Frames {
             // SAFETY: both words lie within the thread's stack.
             let word = |address: usize| unsafe { *(address as *const usize) };
             let saved_fp = end.frame_pointer.map(at);
-            frames.list[frames.len] = Frame { pc, sp, fp: own_fp, saved_fp: saved_fp.flatten(), return_address };
+            let frame = Frame { pc, sp, fp: own_fp, saved_fp: saved_fp.flatten(), return_address, ..Frame::NONE };
+            frames.list[frames.len] = frame.with_objects();
             frames.len += 1;
             frames.rest = None;
             if let Some(saved) = saved_fp {
@@ -196,26 +235,16 @@ impl Frames {
         live
     }
 
-    /// Where pointers would point to that lead to the byte: to its frame or right behind, because code may
-    /// count up or down from any part of an object. `None` if its frame is not known.
-    pub fn reach(&self, address: usize) -> Option<core::ops::RangeInclusive<usize>> {
-        self.find(address).map(|index| self.list[index].sp..=self.list[index].return_address)
-    }
-
-    /// Whether the place of the stack belongs to the function of the byte, or to one that it has called.
-    pub fn is_in_chain(&self, place: usize, address: usize) -> bool {
-        self.find(address).is_none_or(|index| place < self.list[index].return_address)
+    /// Where pointers would point to that lead to the byte, in its frame or right behind. `None` if its frame
+    /// is not known.
+    pub fn reach(&self, address: usize) -> Option<Reach<'_>> {
+        self.find(address).map(|index| Reach { frame: &self.list[index], byte: address })
     }
 
     /// Whether the word at this address is the frame pointer of a caller, which is no pointer of the
     /// program: accesses by it are known.
     pub fn is_saved_frame_pointer(&self, address: usize) -> bool {
         self.list[..self.len].iter().any(|frame| frame.saved_fp == Some(address))
-    }
-
-    /// Whether this is the frame pointer of the byte's frame.
-    pub fn is_frame_pointer_of(&self, pointer: usize, address: usize) -> bool {
-        self.find(address).is_some_and(|index| self.list[index].fp == Some(pointer))
     }
 }
 
@@ -278,7 +307,7 @@ fn fate(place: CodePlace, storage: Storage) -> Fate {
         Storage::Register(number) => [pc | REGISTER, distance | u64::from(number)],
         Storage::Byte(byte) => [pc | BYTE, distance | u64::from(byte.cast_unsigned())],
     };
-    let answer = remembered(question, || match raddle_x86::fate(place, storage, &mut Program, scratch()) {
+    let answer = remembered(question, || match raddle_x86::fate(place, storage, &mut Program::of(place), scratch()) {
         Fate::Dead => 0,
         Fate::Alive => 1,
         Fate::DeadUnshared => 2,
@@ -332,11 +361,12 @@ fn spread(bits: u64) -> u64 {
     (0..WORD).filter(|byte| bits >> byte & 1 != 0).fold(0, |mask, byte| mask | 0xff << (8 * byte))
 }
 
-fn frame_end(place: CodePlace) -> Option<FrameEnd> {
+/// Where the function that continues at the place returns to.
+pub fn frame_end(place: CodePlace) -> Option<FrameEnd> {
     const NOWHERE: u64 = u64::MAX;
     let [pc, distance] = packed(place);
     let answer = remembered([pc | END, distance], || {
-        let end = raddle_x86::frame_end(place, &mut Program, scratch());
+        let end = raddle_x86::frame_end(place, &mut Program { variables: None }, scratch());
         end.map_or(NOWHERE, |end| {
             let saved = end.frame_pointer.unwrap_or(i32::MIN);
             u64::from(end.return_address.cast_unsigned()) << 32 | u64::from(saved.cast_unsigned())
@@ -349,7 +379,21 @@ fn frame_end(place: CodePlace) -> Option<FrameEnd> {
 }
 
 /// The code of the program.
-struct Program;
+struct Program {
+    /// The variables of the function that is asked about, and the distance of the caller's stack pointer at
+    /// the call.
+    variables: Option<(&'static Objects, i32)>,
+}
+
+impl Program {
+    fn of(place: CodePlace) -> Program {
+        let variables = frame_end(place).map(|end| {
+            let end = end.return_address.wrapping_add(WORD as i32);
+            (frame_objects::of(place.pc, place.frame_pointer.map(|fp| fp.wrapping_sub(end))), end)
+        });
+        Program { variables }
+    }
+}
 
 impl CodeReader for Program {
     fn fetch(&mut self, pc: u64) -> Option<[u8; LONGEST]> {
@@ -368,6 +412,14 @@ impl CodeReader for Program {
         // A jump by a pointer may also stay within a function.
         let is_elsewhere = |function: usize| code_around(function) != code_around(code as usize);
         imported(code).is_some_and(is_elsewhere)
+    }
+
+    fn may_lead(&mut self, pointer: i32, byte: i32) -> bool {
+        self.variables.is_none_or(|(objects, end)| objects.may_lead(pointer.wrapping_sub(end), byte.wrapping_sub(end)))
+    }
+
+    fn is_private(&self, byte: i32) -> bool {
+        self.variables.is_some_and(|(objects, end)| objects.is_private(byte.wrapping_sub(end)))
     }
 }
 
