@@ -44,6 +44,7 @@ extern "C" fn start(_count: i32, _arguments: *const *const u8, environment: *mut
     crate::library::noreturn::find();
     crate::interpose::io::kernel_buffers::prepare();
     crate::interpose::thread::cancel::prepare();
+    crate::syscall::libc_real::find_all();
     forget_failed_lookups();
     crate::interpose::process::crash::install_handlers();
     sched::preemption::prepare();
