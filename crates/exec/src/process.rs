@@ -248,11 +248,19 @@ fn reserve_descriptor(shared: &SharedFile) -> Result<OwnedFd, StartError> {
 fn command(options: &Options, descriptor: &OwnedFd) -> Result<Command, StartError> {
     let mut command = Command::new(executable_path(&options.program));
     command.args(&options.args);
-    command.env("GLIBC_TUNABLES", tunables(std::env::var_os("GLIBC_TUNABLES").as_deref()));
+    if let Some(environment) = &options.environment {
+        command.env_clear();
+        command.envs(environment.iter().map(|(key, value)| (key, value)));
+    }
+    let inherited = |name: &str| match &options.environment {
+        Some(all) => all.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone()),
+        None => std::env::var_os(name),
+    };
+    command.env("GLIBC_TUNABLES", tunables(inherited("GLIBC_TUNABLES").as_deref()));
     command.envs(options.env.iter().map(|(key, value)| (key, value)));
     command.env(ENV_DESCRIPTOR, descriptor.as_raw_fd().to_string());
     if let Some(runtime) = &options.preload {
-        command.env("LD_PRELOAD", preloaded(runtime, std::env::var_os("LD_PRELOAD").as_deref()));
+        command.env("LD_PRELOAD", preloaded(runtime, inherited("LD_PRELOAD").as_deref()));
     }
     if let Some(directory) = &options.directory {
         command.current_dir(directory);

@@ -81,7 +81,7 @@ impl NativeTarget {
         let words = self.ready.front().map_or(&[][..], |batch| &batch.words[trace.words.clone()]);
         self.decoder.decode(words, trace.result, into)?;
         if trace.suspect {
-            self.remarks.insert(recover::ACCIDENT.into());
+            self.options.noticed.remark(recover::ACCIDENT.into());
         }
         Ok(())
     }
