@@ -5,6 +5,7 @@
 mod common;
 
 mod differential;
+mod durable;
 mod guide;
 mod instructions;
 mod integrations;
