@@ -40,6 +40,8 @@ pub enum Command {
     Cxx(WrapperArgs),
     /// Explore every schedule that matters
     Check(Box<CheckArgs>),
+    /// Go on with a check that was interrupted
+    Resume(Box<ResumeArgs>),
     /// Make one controlled execution
     Run(Box<RunArgs>),
     /// Run a witness, schedule or trace again
@@ -401,9 +403,47 @@ pub struct CheckArgs {
     /// Directory for witnesses and reports [default: .raddle/PROGRAM]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Save the search in this directory from its beginning, for `raddle resume` [default: after ten seconds, in
+    /// the directory for reports]
+    #[arg(long, value_name = "DIR", conflicts_with = "gtest")]
+    pub checkpoint: Option<PathBuf>,
     /// How source files are compiled
     #[command(flatten)]
     pub build: BuildArgs,
+    /// Print nothing but findings and verdict
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+/// `raddle resume`: where the search was saved, and how its report is shown. Everything else is as in the
+/// command that was interrupted.
+#[derive(Clone, Debug, Args)]
+pub struct ResumeArgs {
+    /// Directory of the checkpoint or of the run, or name of the program [default: the last search that
+    /// was interrupted]
+    #[arg(value_name = "DIR")]
+    pub directory: Option<PathBuf>,
+    /// Stop after so many seconds more [default: as the command that was interrupted]
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    pub time_limit: Option<f64>,
+    /// Write the report as JSON; - for standard output
+    #[arg(long, value_name = "FILE|-")]
+    pub json: Option<PathBuf>,
+    /// Write the report as SARIF
+    #[arg(long, value_name = "FILE")]
+    pub sarif: Option<PathBuf>,
+    /// Write the report as JUnit XML
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// Write the report as HTML
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Print the report in another form
+    #[arg(long, value_enum, value_name = "FORM")]
+    pub report: Option<ReportForm>,
+    /// Show the running search in a browser, on an address of this machine that only you know
+    #[arg(long)]
+    pub serve: bool,
     /// Print nothing but findings and verdict
     #[arg(long)]
     pub quiet: bool,

@@ -7,11 +7,15 @@ pub mod build;
 mod printer;
 mod progress;
 
-use std::path::Path;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use raddle_engine::directory::{REPORT, RunDirectory, load_traces, usual_directory};
-use raddle_engine::{CheckOptions, Checker, Observer, Program, Progress, Trust, granularity_word, has_panicked};
+use raddle_engine::{
+    CheckOptions, Checker, Durability, Interrupted, Observer, Program, Progress, Trust, can_go_on, durable,
+    granularity_word, has_panicked,
+};
 use raddle_exec::interrupt;
 use raddle_model::finding::{Finding, Report, Verdict};
 use raddle_report::annotated::AnnotatedTrace;
@@ -30,14 +34,47 @@ use build::Input;
 use printer::Printer;
 use progress::ProgressLine;
 
-/// Runs the command.
-pub fn run(args: &CheckArgs) -> CommandResult {
+/// Searches that have lasted for so long are made durable.
+const LONG: Duration = Duration::from_secs(10);
+
+/// Runs the command, which these words gave.
+pub fn run(args: &CheckArgs, words: &[OsString]) -> CommandResult {
     options(args)?.validate().map_err(raddle_engine::Error::from)?;
     interrupt::install()?;
     if args.gtest {
         return gtest::run(args);
     }
-    Ok(status(&check(args)?))
+    let durability = durability(args, words)?;
+    Ok(status(&check(args, Some(durability), None)?))
+}
+
+/// Goes on with a check that was interrupted, which these words gave.
+pub fn resume(args: &CheckArgs, words: &[OsString], interrupted: Interrupted) -> CommandResult {
+    interrupt::install()?;
+    let directory = interrupted.path().parent().map_or_else(PathBuf::new, Path::to_path_buf);
+    let durability = Durability { directory, after: Duration::ZERO, command: words.to_vec() };
+    Ok(status(&check(args, Some(durability), Some(interrupted))?))
+}
+
+/// Where the directory of the run is.
+fn directory(args: &CheckArgs, input: &Input) -> PathBuf {
+    args.out.clone().unwrap_or_else(|| usual_directory(&input.name()))
+}
+
+/// When and where the search is saved. What an earlier one left there is removed.
+fn durability(args: &CheckArgs, words: &[OsString]) -> Result<Durability, CommandError> {
+    let run = directory(args, &Input::of(&args.inputs)?);
+    RunDirectory::create(&run)?;
+    let (directory, after) = match &args.checkpoint {
+        None => (run.clone(), LONG),
+        Some(directory) => (directory.clone(), Duration::ZERO),
+    };
+    durable::forget(&run)?;
+    durable::forget(&directory)?;
+    if args.checkpoint.is_some() {
+        durable::link(&run, &directory)?;
+    }
+    Ok(Durability { directory, after, command: words.to_vec() })
 }
 
 fn status(report: &Report) -> u8 {
@@ -54,16 +91,25 @@ pub fn program(args: &CheckArgs, input: &Input, directory: &Path) -> Result<Prog
     input.program(&args.build, directory)
 }
 
-/// Checks one program and tells what came of it.
-pub fn check(args: &CheckArgs) -> Result<Report, CommandError> {
+/// Checks one program, or goes on with that, and tells what came of it.
+pub fn check(
+    args: &CheckArgs,
+    durability: Option<Durability>,
+    interrupted: Option<Interrupted>,
+) -> Result<Report, CommandError> {
     let input = Input::of(&args.inputs)?;
-    let directory = args.out.clone().unwrap_or_else(|| usual_directory(&input.name()));
+    let directory = directory(args, &input);
     RunDirectory::create(&directory)?;
     let (begun, mut options) = (Instant::now(), options(args)?);
     let words = [options.strategy.word(), granularity_word(options.granularity), options.property().word()];
     let known = Known::new(&input.name(), &args.args, words);
     let last_resort = watch(args, &known, &directory);
-    let program = args.target.apply(program(args, &input, &directory)?, &args.args)?;
+    // A search goes on with the program that was built for it.
+    let program = match (&interrupted, input.built(&directory)) {
+        (Some(_), Some(built)) => built,
+        _ => program(args, &input, &directory)?,
+    };
+    let program = args.target.apply(program, &args.args)?;
     let mut line = ProgressLine::new(args.quiet);
     if args.serve {
         let live = Live::open(&input.name())?;
@@ -74,6 +120,13 @@ pub fn check(args: &CheckArgs) -> Result<Report, CommandError> {
     options.time_limit = options.time_limit.map(|limit| limit.saturating_sub(begun.elapsed()));
     let mut display = Display { line, known };
     let mut checker = Checker::new(program).options(options).directory(&directory);
+    let journal = durability.as_ref().map(|durability| durability.directory.clone());
+    if let Some(durability) = durability {
+        checker = checker.durable(durability);
+    }
+    if let Some(interrupted) = interrupted {
+        checker = checker.resume(interrupted);
+    }
     let report = checker.run(&mut display)?;
     last_resort.stand_down();
     let Display { line, .. } = display;
@@ -81,8 +134,21 @@ pub fn check(args: &CheckArgs) -> Result<Report, CommandError> {
     let printer = Printer::new(args, &input.name());
     let run = ReportBundle { traces: load_traces(&directory, &report.findings), report };
     write_reports(args, &run)?;
+    // From now on nothing can be lost.
+    let saved = match journal {
+        Some(journal) if can_go_on(&run.report) => Some(journal).filter(|path| path.join(durable::JOURNAL).exists()),
+        Some(journal) => {
+            durable::forget(&journal)?;
+            durable::forget(&directory)?;
+            None
+        }
+        None => None,
+    };
     printer.findings(&run);
     printer.summary(&run.report, &directory);
+    if let Some(saved) = saved.filter(|_| !args.quiet) {
+        say(&format!("raddle: to go on with this search: raddle resume {}", saved.display()));
+    }
     for (line, text) in checker.unused_suppressions() {
         say(&format!("raddle: suppression in line {line} was not needed: {text}"));
     }

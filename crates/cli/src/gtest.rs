@@ -51,7 +51,7 @@ pub fn run(args: &CheckArgs) -> CommandResult {
     let tests = list(program, &args.args)?;
     let mut reports = Vec::new();
     for test in &tests {
-        let report = check::check(&arguments(args, program, &base, test))?;
+        let report = check::check(&arguments(args, program, &base, test), None, None)?;
         say(&format!("raddle: {:<11} {}", word(report.verdict), test.full_name()));
         reports.push(report);
     }

@@ -22,6 +22,7 @@ mod man;
 mod predict;
 mod replay;
 mod report;
+mod resume;
 mod run;
 mod serve;
 mod show;
@@ -53,7 +54,7 @@ fn run() -> u8 {
         Some((language, args)) => wrap(language, args),
         None => {
             config::warn_about_unknown_variables();
-            config::complete(words).and_then(|words| dispatch(Cli::parse_from(words)))
+            config::complete(words).and_then(|words| dispatch(Cli::parse_from(&words), words))
         }
     };
     result.unwrap_or_else(|error| {
@@ -85,12 +86,13 @@ fn wrap(language: Language, args: &[OsString]) -> CommandResult {
     Ok(u8::try_from(status).unwrap_or(exit_codes::UNUSABLE))
 }
 
-fn dispatch(cli: Cli) -> CommandResult {
+fn dispatch(cli: Cli, words: Vec<OsString>) -> CommandResult {
     anstream::ColorChoice::from(cli.color).write_global();
     match cli.command {
         Command::Cc(args) => wrap(Language::C, &args.args),
         Command::Cxx(args) => wrap(Language::Cxx, &args.args),
-        Command::Check(args) => check::run(&args),
+        Command::Check(args) => check::run(&args, &words),
+        Command::Resume(args) => resume::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Replay(args) => replay::run(&args),
         Command::Facts(args) => facts::run(&args),

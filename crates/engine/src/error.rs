@@ -132,6 +132,24 @@ pub enum Error {
         /// The compiler's exit status.
         status: i32,
     },
+    /// There is nothing to resume.
+    #[error(
+        "{}: there is no interrupted search; a search that has lasted ten seconds, or has --checkpoint, can be resumed \
+         until it ends",
+        .0.display()
+    )]
+    NothingToResume(PathBuf),
+    /// A journal cannot be used.
+    #[error("{}: this search cannot be resumed: {what}", path.display())]
+    Journal {
+        /// The journal.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// A saved search makes no sense.
+    #[error("{0}; check the program anew")]
+    Saved(#[from] raddle_explore::saved::Unusable),
     /// More accesses are suppressed than the runtime can treat as scheduling points.
     #[error("the suppressions match more than {0} accesses that race: fix some of them")]
     TooManySuppressed(usize),

@@ -20,6 +20,7 @@
 //! |---|---|
 //! | name a program, or compile one | [`Program`], [`Sources`] |
 //! | explore its schedules | [`Checker`] with [`CheckOptions`] |
+//! | make that survive an interruption, and go on | [`Durability`], [`Interrupted`] |
 //! | find races in reorderings of one run | [`Predictor`] with [`PredictorOptions`] |
 //! | run a recorded schedule again | [`Replay`] |
 //! | make one controlled execution | [`Runner`] with [`RunOptions`] |
@@ -47,6 +48,7 @@
 pub mod analysis;
 mod check;
 pub mod directory;
+pub mod durable;
 mod error;
 mod findings;
 mod naming;
@@ -65,7 +67,8 @@ mod testing;
 pub mod text_file;
 mod unseen;
 
-pub use check::Checker;
+pub use check::{Checker, can_go_on};
+pub use durable::{Durability, Interrupted};
 pub use error::Error;
 pub use naming::place_text;
 pub use observed::Observed;

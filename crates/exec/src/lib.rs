@@ -24,7 +24,7 @@ pub mod shared;
 mod wait;
 
 pub use error::StartError;
-pub use native::{NativeTarget, RunPlan, Stop};
-pub use options::{Checkpoints, LoadedLibraries, Options, Output, RestoreMode};
+pub use native::{NativeTarget, RunPlan, SavedTarget, SpinFacts, Stop};
+pub use options::{Checkpoints, LoadedLibraries, Noticed, NoticedFacts, Options, Output, RestoreMode};
 pub use orphans::end_children;
 pub use raddle_vocab::Granularity;

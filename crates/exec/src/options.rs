@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use raddle_vocab::Granularity;
 use raddle_vocab::policy::MAX_THREADS;
 use raddle_wire::{Config, config_flag, mode};
+use serde::{Deserialize, Serialize};
 
 use crate::elf::KnownFunctions;
 use crate::fork_server::SharedForkServer;
@@ -130,6 +131,10 @@ pub struct Options {
     /// Whether target and host work alternately, because they have one CPU. Otherwise the target
     /// makes runs while the host reads earlier ones.
     pub takes_turns: bool,
+    /// The whole environment of the program but what raddle adds to it; raddle's own if `None`.
+    pub environment: Option<Vec<(OsString, OsString)>>,
+    /// Takes what runs show that is not modelled. All targets with clones of these options share it.
+    pub noticed: Noticed,
     /// Takes the files that are mapped at the start, and the libraries that runs load. All targets with
     /// clones of these options share it.
     pub loaded: LoadedLibraries,
@@ -153,6 +158,47 @@ impl LoadedLibraries {
     #[must_use]
     pub fn paths(&self) -> Vec<PathBuf> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
+}
+
+/// What runs showed that is not modelled or cannot be undone.
+#[derive(Clone, Debug, Default)]
+pub struct Noticed(Arc<Mutex<NoticedFacts>>);
+
+/// The same as a value.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NoticedFacts {
+    /// Limits met, a bit each.
+    pub limits: u64,
+    /// Calls that were not modelled: name and return address.
+    pub calls: BTreeSet<(String, u64)>,
+    /// Types of which the program left values open, a bit each.
+    pub open_types: u64,
+    /// Further sentences.
+    pub remarks: BTreeSet<String>,
+}
+
+impl Noticed {
+    /// Adds facts.
+    pub fn add(&self, facts: NoticedFacts) {
+        if facts != NoticedFacts::default() {
+            let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            all.limits |= facts.limits;
+            all.calls.extend(facts.calls);
+            all.open_types |= facts.open_types;
+            all.remarks.extend(facts.remarks);
+        }
+    }
+
+    /// Adds a sentence.
+    pub(crate) fn remark(&self, text: String) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remarks.insert(text);
+    }
+
+    /// All facts.
+    #[must_use]
+    pub fn facts(&self) -> NoticedFacts {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -200,6 +246,8 @@ impl Options {
             deadline: None,
             takes_turns: false,
             fork_server: SharedForkServer::default(),
+            environment: None,
+            noticed: Noticed::default(),
             loaded: LoadedLibraries::default(),
         }
     }

@@ -359,7 +359,15 @@ fn reserve_descriptor(shared: &SharedFile) -> Result<OwnedFd, StartError> {
 fn command(options: &Options, binding: Binding) -> Command {
     let mut command = Command::new(executable_path(&options.program));
     command.args(&options.args);
-    command.env("GLIBC_TUNABLES", tunables(std::env::var_os("GLIBC_TUNABLES").as_deref()));
+    if let Some(environment) = &options.environment {
+        command.env_clear();
+        command.envs(environment.iter().map(|(key, value)| (key, value)));
+    }
+    let inherited = |name: &str| match &options.environment {
+        Some(all) => all.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone()),
+        None => std::env::var_os(name),
+    };
+    command.env("GLIBC_TUNABLES", tunables(inherited("GLIBC_TUNABLES").as_deref()));
     command.envs(options.env.iter().map(|(key, value)| (key, value)));
     if let Some(directory) = &options.directory {
         command.current_dir(directory);
@@ -375,7 +383,8 @@ fn preload_into(command: &mut Command, options: &Options) -> Result<Option<Prelo
     let preload = options.runtime.as_deref().map(Preload::new).transpose()?;
     if let Some(preload) = &preload {
         let set = command.get_envs().find(|(name, _)| *name == PRELOAD).map(|(_, value)| value.map(Into::into));
-        let present = set.unwrap_or_else(|| std::env::var_os(PRELOAD));
+        let inherited = || options.environment.is_none().then(|| std::env::var_os(PRELOAD)).flatten();
+        let present = set.unwrap_or_else(inherited);
         command.env(PRELOAD, preload.before(present.as_deref()));
     }
     Ok(preload)

@@ -8,6 +8,7 @@ use raddle_model::Estimate;
 use raddle_model::Request;
 use raddle_model::finding::Prune;
 
+use crate::saved::{Loader, Saver, Unusable};
 use crate::strategy::{Classification, IncompleteReason, Observation, Strategy};
 
 /// At most so many executions.
@@ -85,6 +86,16 @@ impl<S: Strategy> Strategy for MaxExecutions<S> {
         self.inner.estimate().map(|guess| guess.within(limit)).or(endless)
     }
 
+    fn save(&self, into: &mut Saver) {
+        into.put(&(self.counted, self.under_way, self.cut));
+        self.inner.save(into);
+    }
+
+    fn restore(&mut self, from: &mut Loader<'_>) -> Result<(), Unusable> {
+        (self.counted, self.under_way, self.cut) = from.take()?;
+        self.inner.restore(from)
+    }
+
     fn prune(&self) -> Prune {
         self.inner.prune()
     }
@@ -98,28 +109,33 @@ impl<S: Strategy> Strategy for MaxExecutions<S> {
 #[derive(Debug)]
 pub struct TimeLimit<S> {
     inner: S,
-    until: Instant,
+    /// `None`: there is no limit.
+    until: Option<Instant>,
     under_way: u64,
     cut: bool,
+    /// The request that came too late, if one was asked for to see whether there is more.
+    held: Option<Request>,
 }
 
 impl<S: Strategy> TimeLimit<S> {
-    /// Bounds the strategy, from now on.
-    pub fn new(inner: S, limit: Duration) -> Self {
-        let now = Instant::now();
+    /// Bounds the strategy, from now on; without a limit, not at all.
+    pub fn new(inner: S, limit: Option<Duration>) -> Self {
         // A limit that the clock cannot express is never reached.
-        let until = now.checked_add(limit).unwrap_or(now + Duration::from_secs(u64::from(u32::MAX)));
-        TimeLimit { inner, until, under_way: 0, cut: false }
+        let until = limit.and_then(|limit| Instant::now().checked_add(limit));
+        TimeLimit { inner, until, under_way: 0, cut: false, held: None }
     }
 }
 
 impl<S: Strategy> Strategy for TimeLimit<S> {
     fn next(&mut self) -> Option<Request> {
-        if self.cut || Instant::now() >= self.until {
-            self.cut = self.cut || self.under_way > 0 || self.inner.next().is_some();
+        if self.cut || self.until.is_some_and(|until| Instant::now() >= until) {
+            if !self.cut && self.under_way == 0 && self.held.is_none() {
+                self.held = self.inner.next();
+            }
+            self.cut = self.cut || self.under_way > 0 || self.held.is_some();
             return None;
         }
-        let request = self.inner.next()?;
+        let request = self.held.take().or_else(|| self.inner.next())?;
         self.under_way += 1;
         Some(request)
     }
@@ -135,6 +151,17 @@ impl<S: Strategy> Strategy for TimeLimit<S> {
 
     fn estimate(&self) -> Option<Estimate> {
         self.inner.estimate()
+    }
+
+    fn save(&self, into: &mut Saver) {
+        into.put(&(self.under_way, &self.held));
+        self.inner.save(into);
+    }
+
+    /// The time that is left is that of the strategy as it was built.
+    fn restore(&mut self, from: &mut Loader<'_>) -> Result<(), Unusable> {
+        (self.under_way, self.held) = from.take()?;
+        self.inner.restore(from)
     }
 
     fn prune(&self) -> Prune {
@@ -176,6 +203,14 @@ impl<S: Strategy> Strategy for MaxEvents<S> {
 
     fn estimate(&self) -> Option<Estimate> {
         self.inner.estimate()
+    }
+
+    fn save(&self, into: &mut Saver) {
+        self.inner.save(into);
+    }
+
+    fn restore(&mut self, from: &mut Loader<'_>) -> Result<(), Unusable> {
+        self.inner.restore(from)
     }
 
     fn prune(&self) -> Prune {

@@ -25,6 +25,7 @@ use raddle_vocab::policy::Policy;
 use rustc_hash::FxHashSet;
 
 use crate::preemptions::PreemptionBound;
+use crate::saved::{Loader, Saver, Unusable};
 use crate::strategy::{Classification, IncompleteReason, Observation, Strategy, incomplete_reason_of, scheduled};
 use crate::trace::TraceHasher;
 
@@ -180,6 +181,23 @@ impl Strategy for Dfs {
 
     fn incomplete_reason(&self) -> Option<IncompleteReason> {
         self.incomplete
+    }
+
+    fn save(&self, into: &mut Saver) {
+        into.put(&(&self.stack, &self.under_way, self.runs, self.done, self.incomplete));
+        into.put(&(self.met.as_ref().map(|(met, _)| met), &self.whole, self.world.learnt()));
+    }
+
+    fn restore(&mut self, from: &mut Loader<'_>) -> Result<(), Unusable> {
+        (self.stack, self.under_way, self.runs, self.done, self.incomplete) = from.take()?;
+        let (met, whole, learnt): (Option<FxHashSet<u64>>, _, _) = from.take()?;
+        if met.is_some() != self.met.is_some() {
+            return Err(Unusable::because("it is another search of all schedules"));
+        }
+        self.met = met.map(|met| (met, TraceHasher::default()));
+        self.whole = whole;
+        self.world.learn_again(learnt);
+        Ok(())
     }
 
     fn estimate(&self) -> Option<Estimate> {

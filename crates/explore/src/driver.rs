@@ -1,14 +1,17 @@
 //! The search loop: a strategy against the targets of a pool.
 
+use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
 use raddle_model::Estimate;
-use raddle_model::finding::Stats;
-use raddle_model::{Execution, IncidentKind, Target, TargetError};
+use raddle_model::finding::{Stats, StatsRow};
+use raddle_model::{Execution, IncidentKind, Request, Target, TargetError};
 use raddle_vocab::{Failure, RunStatus};
+use serde::{Deserialize, Serialize};
 
 use crate::crowd::is_crowded;
 use crate::pool::{RunOutcome, WorkerPool};
+use crate::saved::{Loader, Saver, Unusable};
 use crate::strategy::{Classification, IncompleteReason, Strategy};
 
 /// Runs between two estimates of the total.
@@ -38,6 +41,44 @@ pub struct SearchProgress {
 
 /// Sees every run, and can end the search.
 pub type RunObserver<'a> = dyn FnMut(&RunOutcome<'_>, Classification, &SearchProgress) -> ControlFlow<()> + 'a;
+
+/// Sees every run, can end the search, and keeps it safe from interruptions.
+pub trait Watcher<T> {
+    /// A run was made.
+    fn see(&mut self, run: &RunOutcome<'_>, class: Classification, progress: &SearchProgress) -> ControlFlow<()>;
+
+    /// Whether the search will be saved now and then.
+    fn is_durable(&self) -> bool {
+        false
+    }
+
+    /// Whether the search shall be saved. `is_last`: it ends here, before its strategy has nothing more
+    /// to ask for. Asked behind every run.
+    fn is_due(&mut self, _is_last: bool) -> bool {
+        false
+    }
+
+    /// Takes a search as it is saved. The target shows what else belongs to it.
+    fn keep(&mut self, _search: SavedSearch, _target: &T) {}
+}
+
+/// A search without its target.
+#[derive(Debug)]
+pub struct SavedSearch {
+    /// For [`ResumedSearch::load`].
+    pub bytes: Vec<u8>,
+    /// What the target knew before the first run under way: [`Target::knowledge`].
+    pub knowledge: Vec<u8>,
+}
+
+/// For searches that are only observed.
+struct ObserverOnly<'a, 'b>(&'a mut RunObserver<'b>);
+
+impl<T> Watcher<T> for ObserverOnly<'_, '_> {
+    fn see(&mut self, run: &RunOutcome<'_>, class: Classification, progress: &SearchProgress) -> ControlFlow<()> {
+        (self.0)(run, class, progress)
+    }
+}
 
 /// A false assumption, as the runtime notes it.
 const ASSUMED: IncidentKind = IncidentKind::Failure(Failure::Assume);
@@ -105,6 +146,109 @@ impl Summary {
     }
 }
 
+/// What a search has done, as it is saved.
+#[derive(Serialize, Deserialize)]
+struct SearchRow {
+    stats: StatsRow,
+    estimate: Option<Estimate>,
+    runs: u64,
+    is_crowded: bool,
+    has_restarted: bool,
+    became_one: bool,
+    /// The number of the first run under way.
+    number: u64,
+    under_way: Vec<Request>,
+}
+
+/// A saved search that goes on.
+pub struct ResumedSearch {
+    search: Search,
+    number: u64,
+    under_way: Vec<Request>,
+}
+
+impl ResumedSearch {
+    /// Reads a search that was saved, and restores its strategy, which has to be as it was built.
+    ///
+    /// # Errors
+    /// If the bytes make no sense.
+    pub fn load(from: &mut Loader<'_>, strategy: &mut dyn Strategy) -> Result<Self, Unusable> {
+        let row: SearchRow = from.take()?;
+        strategy.restore(from)?;
+        let search = Search {
+            progress: SearchProgress { stats: row.stats.into(), estimate: row.estimate },
+            runs: row.runs,
+            is_crowded: row.is_crowded,
+            is_restarting: false,
+            has_restarted: row.has_restarted,
+            became_one: row.became_one,
+        };
+        Ok(ResumedSearch { search, number: row.number, under_way: row.under_way })
+    }
+
+    /// Whether the search goes on with one target although it began with several.
+    #[must_use]
+    pub fn became_one(&self) -> bool {
+        self.search.became_one
+    }
+
+    /// Figures so far.
+    #[must_use]
+    pub fn progress(&self) -> &SearchProgress {
+        &self.search.progress
+    }
+
+    /// The number of the first run under way: so many were returned before.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+}
+
+/// What the target knew at some moment, and how many runs were asked for then.
+struct EarlierKnowledge {
+    knowledge: Vec<u8>,
+    asked: u64,
+}
+
+/// Decides when a search can be saved.
+///
+/// A target learns from its runs, and is ahead of the search. What it knew before the first run under
+/// way is known if nothing is under way, or if it knows now what it knew when no run that is under
+/// way now had been asked for.
+#[derive(Default)]
+struct SavePoint {
+    requests: VecDeque<Request>,
+    earlier: Option<EarlierKnowledge>,
+}
+
+impl SavePoint {
+    /// The knowledge to save with the search as it is now, if that is known.
+    fn knowledge<T: Target>(&mut self, pool: &WorkerPool<'_, T>) -> Option<Vec<u8>> {
+        // Targets that share a search start again with none.
+        if pool.is_shared() {
+            return Some(Vec::new());
+        }
+        let is_idle = pool.under_way() == 0;
+        let is_told = self.earlier.as_ref().is_none_or(|earlier| earlier.asked <= pool.returned());
+        if !is_idle && !is_told {
+            return None;
+        }
+        let now = pool.target().knowledge();
+        let is_same = now.is_empty() || self.earlier.as_ref().is_some_and(|earlier| earlier.knowledge == now);
+        if !is_same {
+            self.note(now.clone(), pool);
+        }
+        (is_idle || is_same).then_some(now)
+    }
+
+    /// Notes what the target knows now.
+    fn note<T: Target>(&mut self, knowledge: Vec<u8>, pool: &WorkerPool<'_, T>) {
+        let asked = pool.returned() + pool.under_way() as u64;
+        self.earlier = Some(EarlierKnowledge { knowledge, asked });
+    }
+}
+
 /// A search under way.
 #[derive(Default)]
 struct Search {
@@ -136,6 +280,27 @@ impl Search {
         class
     }
 
+    fn save<T: Target>(
+        &self,
+        strategy: &dyn Strategy,
+        pool: &WorkerPool<'_, T>,
+        requests: &VecDeque<Request>,
+    ) -> Vec<u8> {
+        let mut into = Saver::default();
+        into.put(&SearchRow {
+            stats: StatsRow::from(&self.progress.stats),
+            estimate: self.progress.estimate,
+            runs: self.runs,
+            is_crowded: self.is_crowded,
+            has_restarted: self.has_restarted,
+            became_one: self.became_one,
+            number: pool.returned(),
+            under_way: requests.iter().cloned().collect(),
+        });
+        strategy.save(&mut into);
+        into.into_bytes()
+    }
+
     fn outcome(mut self, strategy: &dyn Strategy, incomplete: Option<IncompleteReason>) -> SearchOutcome {
         let crowd = self.is_crowded.then_some(IncompleteReason::Crowd);
         let incomplete = incomplete.or(crowd);
@@ -163,31 +328,91 @@ pub fn explore<T: Target>(
     pool: &mut WorkerPool<'_, T>,
     observe: &mut RunObserver<'_>,
 ) -> Result<SearchOutcome, TargetError> {
+    explore_watched(strategy, pool, &mut ObserverOnly(observe), None)
+}
+
+/// As [`explore`], but the search is saved whenever the watcher wants that, and begins where a saved
+/// one was.
+///
+/// # Errors
+/// As [`explore`].
+pub fn explore_watched<T: Target>(
+    strategy: &mut dyn Strategy,
+    pool: &mut WorkerPool<'_, T>,
+    watcher: &mut dyn Watcher<T>,
+    resumed: Option<ResumedSearch>,
+) -> Result<SearchOutcome, TargetError> {
     let mut search = Search::default();
+    let mut point = SavePoint::default();
     pool.begin();
+    if watcher.is_durable() {
+        point.note(pool.target().knowledge(), pool);
+    }
+    if let Some(resumed) = resumed {
+        search = resumed.search;
+        pool.go_on_from(resumed.number);
+        point.note(pool.target().knowledge(), pool);
+        for request in resumed.under_way {
+            point.requests.push_back(request.clone());
+            pool.submit(request);
+        }
+    }
     loop {
         if search.is_restarting && pool.under_way() == 0 {
             pool.become_one()?;
             search = Search { has_restarted: true, became_one: true, ..Search::default() };
+            point = SavePoint::default();
         }
         while !search.is_restarting
             && pool.has_room()
             && let Some(request) = strategy.next()
         {
+            point.requests.push_back(request.clone());
             pool.submit(request);
         }
         let incomplete = strategy.incomplete_reason();
         // Out of time, what is under way is not waited for.
         if pool.under_way() == 0 || incomplete == Some(IncompleteReason::Time) {
+            if incomplete == Some(IncompleteReason::Time) {
+                keep(&search, strategy, pool, &mut point, watcher, true);
+            }
             return Ok(search.outcome(strategy, incomplete));
         }
         let is_shared = pool.is_shared();
-        let mut run = pool.finish()?;
+        let mut run = match pool.finish() {
+            Ok(run) => run,
+            Err(error) => {
+                if matches!(error, TargetError::Interrupted | TargetError::Late) {
+                    keep(&search, strategy, pool, &mut point, watcher, true);
+                }
+                return Err(error);
+            }
+        };
+        point.requests.pop_front();
         let class = search.learn(strategy, &mut run);
         if class == Classification::Restarted && is_shared {
             search.is_restarting = true;
-        } else if observe(&run, class, &search.progress).is_break() {
+        } else if watcher.see(&run, class, &search.progress).is_break() {
             return Ok(search.outcome(strategy, Some(IncompleteReason::Stopped)));
         }
+        keep(&search, strategy, pool, &mut point, watcher, false);
+    }
+}
+
+/// Saves the search if it is time to, and if that is possible now.
+fn keep<T: Target>(
+    search: &Search,
+    strategy: &dyn Strategy,
+    pool: &WorkerPool<'_, T>,
+    point: &mut SavePoint,
+    watcher: &mut dyn Watcher<T>,
+    is_last: bool,
+) {
+    if search.is_restarting || !watcher.is_due(is_last) {
+        return;
+    }
+    if let Some(knowledge) = point.knowledge(pool) {
+        let bytes = search.save(strategy, pool, &point.requests);
+        watcher.keep(SavedSearch { bytes, knowledge }, pool.target());
     }
 }

@@ -19,6 +19,7 @@ pub mod portion;
 pub mod preemptions;
 pub mod restart;
 pub mod sampling;
+pub mod saved;
 pub(crate) mod stateful;
 pub mod strategy;
 pub mod trace;

@@ -193,6 +193,21 @@ impl<'a, T: Target> WorkerPool<'a, T> {
         self.began = Instant::now();
     }
 
+    /// The coordinator's target.
+    pub(crate) fn target(&self) -> &T {
+        self.own.target
+    }
+
+    /// Runs that were returned.
+    pub(crate) fn returned(&self) -> u64 {
+        self.buffer.returned
+    }
+
+    /// Numbers the next run as if so many had been returned before.
+    pub(crate) fn go_on_from(&mut self, number: u64) {
+        self.buffer.returned = number;
+    }
+
     /// Runs that were submitted and not returned.
     pub(crate) fn under_way(&self) -> usize {
         self.buffer.under_way()

@@ -4,6 +4,7 @@ use raddle_model::Estimate;
 use raddle_model::Request;
 use raddle_model::finding::Prune;
 
+use crate::saved::{Loader, Saver, Unusable};
 use crate::strategy::{Classification, IncompleteReason, Observation, Strategy};
 
 /// A strategy that stops asking after each portion.
@@ -59,7 +60,7 @@ impl Strategy for Portions {
     }
 
     fn learn(&mut self, observation: Observation<'_>) -> Classification {
-        self.under_way -= 1;
+        self.under_way = self.under_way.saturating_sub(1);
         let class = self.inner.learn(observation);
         if class == Classification::Restarted {
             // The portion is one of the new search. When the old one was given up depends on how many targets
@@ -77,6 +78,16 @@ impl Strategy for Portions {
 
     fn estimate(&self) -> Option<Estimate> {
         self.inner.estimate()
+    }
+
+    fn save(&self, into: &mut Saver) {
+        into.put(&(self.left, self.under_way, self.learnt, &self.held));
+        self.inner.save(into);
+    }
+
+    fn restore(&mut self, from: &mut Loader<'_>) -> Result<(), Unusable> {
+        (self.left, self.under_way, self.learnt, self.held) = from.take()?;
+        self.inner.restore(from)
     }
 
     fn prune(&self) -> Prune {

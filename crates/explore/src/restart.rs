@@ -17,9 +17,11 @@ use std::fmt;
 use raddle_model::Estimate;
 use raddle_model::Request;
 use raddle_model::finding::Prune;
+use serde::{Deserialize, Serialize};
 
 use crate::dpor::Dpor;
 use crate::optimal::Optimal;
+use crate::saved::{Loader, Saver, Unusable};
 use crate::strategy::{Classification, IncompleteReason, Observation, Strategy};
 use crate::unpredictability::Cause;
 
@@ -40,7 +42,7 @@ pub fn optimal_with_dpor_fallback(spurious: u32) -> RestartOnSpinloop {
 type Begin = Box<dyn Fn(u32) -> Box<dyn Strategy>>;
 
 /// What makes the search under way start again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Trigger {
     /// More spin loops than were known when it began.
     NewLoop,
@@ -185,6 +187,21 @@ impl Strategy for RestartOnSpinloop {
 
     fn estimate(&self) -> Option<Estimate> {
         self.search.estimate()
+    }
+
+    fn save(&self, into: &mut Saver) {
+        into.put(&(self.trigger, self.loops, &self.under_way, self.attempt));
+        into.put(&(self.takeover, self.unrepeatable, self.prune));
+        self.search.save(into);
+    }
+
+    fn restore(&mut self, from: &mut Loader<'_>) -> Result<(), Unusable> {
+        (self.trigger, self.loops, self.under_way, self.attempt) = from.take()?;
+        (self.takeover, self.unrepeatable, self.prune) = from.take()?;
+        if self.attempt > 0 {
+            self.search = (self.begin)(self.loops);
+        }
+        self.search.restore(from)
     }
 
     fn prune(&self) -> Prune {

@@ -15,7 +15,9 @@
 use raddle_model::Estimate;
 use raddle_model::Request;
 use raddle_vocab::policy::{Policy, mix};
+use serde::{Deserialize, Serialize};
 
+use crate::saved::{Loader, Saver, Unusable};
 use crate::strategy::{Classification, IncompleteReason, Observation, Strategy, incomplete_reason_of};
 
 /// Steps that PCT expects before it has seen a run.
@@ -53,7 +55,7 @@ pub struct Sampling {
 }
 
 /// The runs that have come back.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct KnownRuns {
     /// Steps of the longest.
     steps: u32,
@@ -66,7 +68,7 @@ impl KnownRuns {
     fn max_events(self, before: u64) -> u64 {
         match self.events {
             Some(events) => events.saturating_mul(LENIENCE).max(MAX_EVENTS),
-            None if before < MOST_EVENTS => before * LENIENCE,
+            None if before < MOST_EVENTS => before.saturating_mul(LENIENCE),
             None => MAX_EVENTS,
         }
     }
@@ -144,5 +146,14 @@ impl Strategy for Sampling {
 
     fn estimate(&self) -> Option<Estimate> {
         None
+    }
+
+    fn save(&self, into: &mut Saver) {
+        into.put(&(self.drawn, self.learned, self.horizon, self.max_events, self.known));
+    }
+
+    fn restore(&mut self, from: &mut Loader<'_>) -> Result<(), Unusable> {
+        (self.drawn, self.learned, self.horizon, self.max_events, self.known) = from.take()?;
+        Ok(())
     }
 }

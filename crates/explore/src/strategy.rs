@@ -7,8 +7,10 @@ use raddle_model::finding::Prune;
 use raddle_model::{Choice, Execution, Request};
 use raddle_vocab::RunStatus;
 use raddle_vocab::policy::Policy;
+use serde::{Deserialize, Serialize};
 
 use crate::optimal::Expansion;
+use crate::saved::{Loader, Saver, Unusable};
 use crate::unpredictability::{Cause, unpredictability};
 
 /// How an execution counts for the strategy that asked for it.
@@ -30,7 +32,7 @@ pub enum Classification {
 }
 
 /// Why a search that has nothing more to ask for is not exhaustive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum IncompleteReason {
     /// The strategy only takes samples.
     Sampling,
@@ -127,6 +129,16 @@ pub trait Strategy {
     /// How many runs the whole search will take, if that can be guessed.
     fn estimate(&self) -> Option<Estimate>;
 
+    /// Writes down how far the search is, with the runs under way.
+    fn save(&self, into: &mut Saver);
+
+    /// Goes on where a search was saved. The strategy is as it was built, with the same options as that
+    /// one. It is of no use after an error.
+    ///
+    /// # Errors
+    /// If it was not a search of this kind.
+    fn restore(&mut self, from: &mut Loader<'_>) -> Result<(), Unusable>;
+
     /// What pruning did, in strategies that prune.
     fn prune(&self) -> Prune {
         Prune::default()
@@ -156,6 +168,14 @@ macro_rules! refers_to_strategy {
 
             fn estimate(&self) -> Option<Estimate> {
                 (**self).estimate()
+            }
+
+            fn save(&self, into: &mut Saver) {
+                (**self).save(into);
+            }
+
+            fn restore(&mut self, from: &mut Loader<'_>) -> Result<(), Unusable> {
+                (**self).restore(from)
             }
 
             fn prune(&self) -> Prune {

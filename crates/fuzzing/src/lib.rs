@@ -10,6 +10,7 @@
 //! | `std_trace` | a trace in the STD format | `predict::std_format` |
 //! | `command_line` | a compiler's command line | `cc::plan` |
 //! | `scripts` | a script of a client or peer | `exec::scripts` |
+//! | `journal` | the journal of an interrupted search | `journal`, `explore::saved` |
 //! | `suppressions` | a suppression file, and a name to match | `report::suppress` |
 //!
 //! `fuzz/` runs them with libFuzzer (`./x fuzz`). The test of this crate runs them on the files in
@@ -18,6 +19,7 @@
 
 mod command_line;
 mod cspm;
+mod journal;
 mod recording;
 mod records;
 mod scripts;
@@ -26,6 +28,7 @@ mod suppressions;
 
 pub use command_line::command_line;
 pub use cspm::cspm;
+pub use journal::journal;
 pub use recording::recording;
 pub use records::records;
 pub use scripts::scripts;
@@ -36,7 +39,7 @@ pub use suppressions::suppressions;
 pub type Body = fn(&[u8]);
 
 /// All targets, by name.
-pub const TARGETS: [(&str, Body); 7] = [
+pub const TARGETS: [(&str, Body); 8] = [
     ("records", records),
     ("recording", recording),
     ("cspm", cspm),
@@ -44,4 +47,5 @@ pub const TARGETS: [(&str, Body); 7] = [
     ("command_line", command_line),
     ("scripts", scripts),
     ("suppressions", suppressions),
+    ("journal", journal),
 ];

@@ -4,6 +4,7 @@
 //! that do not commute. What an event touches follows from the event itself (its kind, operands and
 //! outcome), so executions with the same events have the same dependence.
 
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 use crate::execution::Event;
@@ -21,7 +22,7 @@ const ROUND_CELLS: Cell = 5 << 60;
 const PROGRAM_CELLS: Cell = 6 << 60;
 
 /// How a transition touches a cell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Mode {
     /// Depends on the state, does not change it: commutes with itself.
     Observe,
@@ -41,7 +42,7 @@ impl Mode {
 }
 
 /// One cell that a transition touches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Touch {
     /// Which.
     pub cell: Cell,

@@ -3,12 +3,15 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use raddle_vocab::{Failure, Misuse, RunStatus, Words};
+use serde::{Deserialize, Serialize};
 
 use crate::object::{Op, OpTraits, Operation as _, UnpackError};
+use crate::saved::{EventRow, IncidentRow};
 use crate::thread::ThreadInfo;
 
 /// A transition: one synchronising operation (at access granularity also a data access).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "EventRow", try_from = "EventRow")]
 pub struct Event {
     /// Run-local number of the thread.
     pub thread: u16,
@@ -27,7 +30,7 @@ pub struct Event {
 /// A number for a read in a spin loop and the state of its thread there: which values hold the thread is
 /// a function of it. It is given when the loop is known. So the same event may have it in one execution
 /// and not in an earlier one, and events are compared without it.
-#[derive(Clone, Copy, Debug, Default, Eq)]
+#[derive(Clone, Copy, Debug, Default, Eq, Serialize, Deserialize)]
 pub struct HeldRead(pub u16);
 
 impl HeldRead {
@@ -42,7 +45,7 @@ impl PartialEq for HeldRead {
 }
 
 /// A thread before such a read would only go round again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailingValue {
     /// The read.
     pub read: HeldRead,
@@ -76,7 +79,7 @@ impl Event {
 }
 
 /// What a data access does to its bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum AccessKind {
     /// A plain read.
     Read,
@@ -89,7 +92,7 @@ pub enum AccessKind {
 }
 
 /// A data access between two transitions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Access {
     /// Run-local number of the thread.
     pub thread: u16,
@@ -110,7 +113,7 @@ pub struct Access {
 }
 
 /// How a thread stands at the end of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PendingState {
     /// It could still step (the run was cut, or diverged).
     Enabled,
@@ -146,7 +149,7 @@ impl PendingState {
 }
 
 /// The operation that a thread stands before at the end of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pending {
     /// The operation, as if it were made. What it would have seen and done has no meaning.
     pub event: Event,
@@ -157,7 +160,8 @@ pub struct Pending {
 }
 
 /// Something that went wrong at a certain point, seen by the runtime itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "IncidentRow", try_from = "IncidentRow")]
 pub struct Incident {
     /// Run-local number of the thread.
     pub thread: u16,
@@ -188,7 +192,7 @@ pub enum IncidentKind {
 
 /// Identifies the state of a program. Equal keys mean equal states: the same threads can make the
 /// same transitions, with the same effects, for ever after. A key does not cover happens-before.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct StateKey(pub u128);
 
 impl StateKey {
@@ -205,7 +209,7 @@ impl StateKey {
 }
 
 /// One run from the start to its end.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Execution {
     /// Transitions in order. Failed rounds of busy waiting are not in it.
     pub events: Vec<Event>,
@@ -218,6 +222,7 @@ pub struct Execution {
     /// What the runtime saw go wrong.
     pub incidents: Vec<Incident>,
     /// How the run ended.
+    #[serde(with = "crate::saved::run_status")]
     pub status: RunStatus,
     /// Status of the process, if it exited.
     pub exit: Option<i32>,
@@ -235,8 +240,10 @@ pub struct Execution {
     /// Values with which threads that wait busily were held in this run.
     pub failing: Vec<FailingValue>,
     /// A name of each event; empty if the execution was not decoded from a trace.
+    #[serde(skip)]
     pub names: Vec<EventName>,
     /// The rare properties of all events together; `None` if they were not collected.
+    #[serde(skip)]
     pub traits: Option<OpTraits>,
 }
 
@@ -265,6 +272,23 @@ impl EventName {
 }
 
 impl Execution {
+    /// Whether its parts fit each other, as all readers of an execution rely on.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        let (threads, steps) = (self.threads.len(), self.events.len());
+        let is_known = |thread: u16| usize::from(thread) < threads;
+        let is_within = |after: u32| after as usize <= steps;
+        self.pending.len() == threads
+            && self.pending.iter().enumerate().all(|(n, pending)| usize::from(pending.event.thread) == n)
+            && self.events.iter().all(|event| is_known(event.thread))
+            && self
+                .accesses
+                .iter()
+                .all(|a| is_known(a.thread) && is_within(a.after) && a.addr.checked_add(a.size).is_some())
+            && self.accesses.is_sorted_by_key(|access| access.after)
+            && self.incidents.iter().all(|incident| is_known(incident.thread) && is_within(incident.after))
+    }
+
     /// An execution with nothing in it, to be filled.
     #[must_use]
     pub fn empty() -> Self {

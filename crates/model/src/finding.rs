@@ -152,6 +152,43 @@ impl Stats {
     }
 }
 
+/// The figures of one search as they are saved, before it has a report.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StatsRow {
+    counts: [u64; 9],
+    exits: Vec<i32>,
+    prune: Prune,
+    estimate: Option<Estimate>,
+}
+
+impl From<&Stats> for StatsRow {
+    fn from(stats: &Stats) -> Self {
+        let Stats { executions, blocked, assumed, cut, matched, states, transitions, events, threads, .. } = *stats;
+        let counts = [executions, blocked, assumed, cut, matched, states, transitions, events, threads];
+        StatsRow { counts, exits: stats.exits.clone(), prune: stats.prune, estimate: stats.estimate }
+    }
+}
+
+impl From<StatsRow> for Stats {
+    fn from(row: StatsRow) -> Self {
+        let [executions, blocked, assumed, cut, matched, states, transitions, events, threads] = row.counts;
+        let StatsRow { exits, prune, estimate, .. } = row;
+        let stats = Stats {
+            executions,
+            blocked,
+            assumed,
+            cut,
+            matched,
+            states,
+            transitions,
+            events,
+            threads,
+            ..Stats::default()
+        };
+        Stats { exits, prune, estimate, ..stats }
+    }
+}
+
 /// One of several searches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phase {

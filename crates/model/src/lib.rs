@@ -15,6 +15,7 @@ pub mod linearise;
 pub mod object;
 pub mod preemption;
 pub mod race;
+mod saved;
 pub mod semantics;
 pub mod target;
 pub mod thread;

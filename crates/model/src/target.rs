@@ -1,11 +1,12 @@
 //! The one thing a search needs: something that runs schedules.
 
 use raddle_vocab::policy::Policy;
+use serde::{Deserialize, Serialize};
 
 use crate::execution::Execution;
 
 /// One forced transition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Choice {
     /// Run-local number of the thread: its place in the order in which the schedule creates
     /// threads.
@@ -38,11 +39,12 @@ pub fn common_choices(one: &[Choice], other: &[Choice]) -> usize {
 }
 
 /// A run to make: forced transitions, then the policy.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
     /// Transitions to make first.
     pub schedule: Vec<Choice>,
     /// How to go on.
+    #[serde(with = "crate::saved::PolicyRow")]
     pub policy: Policy,
     /// Bound on events.
     pub max_events: u64,
@@ -79,6 +81,11 @@ pub trait Target {
     /// Says that the other processors are in use: from now on the target shall work only while the
     /// search waits for it.
     fn take_turns(&mut self) {}
+
+    /// What it has learnt from its runs that changes its later runs, in its own words; empty: nothing.
+    fn knowledge(&self) -> Vec<u8> {
+        Vec::new()
+    }
 
     /// How many requests it is worth to have under way.
     fn window(&self) -> usize {

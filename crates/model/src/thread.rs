@@ -4,11 +4,12 @@ use std::fmt;
 
 use raddle_vocab::handler;
 use raddle_vocab::party::Party;
+use serde::{Deserialize, Serialize};
 
 /// Names a thread by how it was created: main is the empty path, its third child `[3]`, the first
 /// child of that one `[3, 1]`. The order is lexicographic, which is the order of ranks in
 /// `raddle_vocab::policy`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ThreadPath(pub Vec<u32>);
 
 impl ThreadPath {
@@ -57,7 +58,7 @@ impl fmt::Display for ThreadPath {
 
 /// A thread of one execution. Its index in [`crate::Execution::threads`] is its run-local number
 /// (order of creation).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadInfo {
     /// Name that does not depend on the schedule.
     pub path: ThreadPath,

@@ -96,6 +96,18 @@ impl Suppressions {
         Some(&found.text)
     }
 
+    /// Numbers of the lines that matched something.
+    pub fn used(&self) -> impl Iterator<Item = usize> {
+        self.all.iter().filter(|suppression| suppression.used).map(|suppression| suppression.line)
+    }
+
+    /// The lines with these numbers count as used.
+    pub fn mark_used(&mut self, lines: &[usize]) {
+        for suppression in self.all.iter_mut().filter(|suppression| lines.contains(&suppression.line)) {
+            suppression.used = true;
+        }
+    }
+
     /// Lines that matched nothing, with their numbers.
     pub fn unused(&self) -> impl Iterator<Item = (usize, &str)> {
         self.all.iter().filter(|suppression| !suppression.used).map(|one| (one.line, one.text.as_str()))

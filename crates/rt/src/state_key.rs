@@ -11,6 +11,8 @@
 //!   compared. Earlier comparisons stay valid, because dead bytes made no difference up to there.
 //! * Stack and thread-local storage of a thread that has ended, and the stack of one that has not
 //!   started, are left out: nothing reads them. That does not hold for a stack that the creator chose.
+//! * What the C library draws at random for a process is left out of words that hold it, or have it mixed
+//!   in ([`ProcessGuards`]): a state has the same key in every process.
 //! * What standard output holds in its buffer is left out: only its amount matters.
 //! * Callee-saved registers and floating point control: as they were when the thread entered the
 //!   runtime, without dead ones.
@@ -46,6 +48,7 @@ use crate::arch::PAGE;
 use crate::arch::context::float_state;
 use crate::arch::entry::{CallArguments, Registers, registers, take_call};
 use crate::arch::liveness::Frames;
+use crate::arch::tls;
 use crate::interpose::io::{effects, net, queues, streams};
 use crate::restore::undo;
 use crate::sched::timeouts;
@@ -360,13 +363,47 @@ fn memory(sum: &mut Sum) -> bool {
         return false;
     }
     let pointers = pointers(stacks, different);
+    let guards = ProcessGuards::now();
     for &ChangedWord { at, word, owner } in different.words() {
         let mask = stacks.get(owner).map_or(u64::MAX, |stack| pointers.live_bytes(stack, at));
-        if mask != 0 {
+        if mask == u64::MAX {
+            let (tag, word) = guards.without(word);
+            sum.add(at as u64 ^ tag, word);
+        } else if mask != 0 {
             sum.add(at as u64, word & mask);
         }
     }
     true
+}
+
+/// Numbers that differ from process to process.
+struct ProcessGuards {
+    stack: u64,
+    pointer: u64,
+}
+
+impl ProcessGuards {
+    /// Tell words with such a number from others: addresses of words are even.
+    const ON_STACK: u64 = 1;
+    const IN_POINTER: u64 = 3;
+    /// Addresses of programs are below.
+    const HIGHEST: u64 = 1 << 47;
+
+    fn now() -> Self {
+        let [stack, pointer] = tls::guards();
+        ProcessGuards { stack, pointer }
+    }
+
+    /// The word without the numbers, and a tag that says whether it had one: different words give
+    /// different pairs.
+    #[inline(always)]
+    fn without(&self, word: u64) -> (u64, u64) {
+        if word == self.stack {
+            return (Self::ON_STACK, 0);
+        }
+        let address = tls::unmixed(word, self.pointer);
+        if address < Self::HIGHEST { (Self::IN_POINTER, address) } else { (0, word) }
+    }
 }
 
 /// Words of a page, and of a part that is compared at once.

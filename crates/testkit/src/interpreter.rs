@@ -40,7 +40,7 @@ pub(super) struct Interpreter {
     /// as a native target does it.
     pub keys: bool,
     /// Those numbers, by the state of the reading thread. They outlive a run.
-    held_reads: BTreeMap<u64, u16>,
+    pub held_reads: BTreeMap<u64, u16>,
 }
 
 impl Interpreter {

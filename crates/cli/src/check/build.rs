@@ -39,6 +39,14 @@ impl Input {
         }
     }
 
+    /// The program that was built into `directory` from these sources.
+    pub fn built(&self, directory: &Path) -> Option<Program> {
+        match self {
+            Input::Program(_) => None,
+            Input::Sources(_) => Some(Program::new(directory.join(self.name())).named(self.name())),
+        }
+    }
+
     /// The program, built into `directory` where it has to be.
     pub fn program(&self, build: &BuildArgs, directory: &Path) -> Result<Program, CommandError> {
         let (compiler, cflags) = (build.compiler.as_deref(), build.cflags.as_deref());

@@ -5,6 +5,7 @@
 mod common;
 
 mod differential;
+mod durable;
 mod finish;
 mod guide;
 mod hardened;

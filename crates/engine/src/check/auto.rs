@@ -13,19 +13,26 @@
 //!    search: with 0 preemptions, with 1, and so on. They take as many runs as the main search. If the
 //!    main search does not end, the report says which bound was covered.
 //!
+//! The check is always in one [`Stage`]. A stage is one search, or one portion of a search, so that a check
+//! that was interrupted goes on in the middle of its stage.
+//!
 //! Everything is decided by numbers of runs and never by time, so that the same program gives the
 //! same report.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use raddle_explore::bounds::{MaxEvents, MaxExecutions, TimeLimit};
 use raddle_explore::portion::Portions;
+use raddle_explore::saved::{Loader, Saver, Unusable};
 use raddle_explore::{IncompleteReason, Strategy};
-use raddle_model::finding::{Phase, Stats};
+use raddle_model::Estimate;
+use raddle_model::finding::{Phase, Reason, Stats, StatsRow};
+use serde::{Deserialize, Serialize};
 
 use super::parallel::ParallelSetup;
 use super::search::{SearchResult, Session};
 use super::strategies;
+use crate::durable::ResumedCheck;
 use crate::error::Error;
 use crate::options::{CheckOptions, StrategyName};
 
@@ -57,18 +64,26 @@ const SOON: f64 = 4.0;
 /// Runs within bounds on preemptions, at most: such a search remembers every prefix that it has met.
 const MOST_BOUNDED_RUNS: u64 = 1 << 17;
 
-/// Searches, and says which strategy had the last word.
+/// Searches, and says which strategy had the last word. `resumed`: the check goes on where it was saved.
 pub fn search(
     options: &CheckOptions,
     session: &mut Session<'_, '_>,
     parallel: Option<&ParallelSetup>,
     begun: Instant,
+    resumed: Option<&ResumedCheck>,
 ) -> Result<(StrategyName, SearchResult), Error> {
-    let mut auto = Auto { options, session, begun, phases: Vec::new(), seen: Stats::default() };
-    let mut bounded = BoundedSearch::new(options);
-    let (name, mut result) = auto.all(parallel, &mut bounded)?;
+    let mut auto = Auto::new(options, session, parallel, begun);
+    if let Some(resumed) = resumed {
+        auto.restore(&mut Loader::new(&resumed.outer))?;
+        auto.resumed = Some(&resumed.search);
+    }
+    let (name, mut result) = loop {
+        if let Some(last) = auto.step()? {
+            break last;
+        }
+    };
     if result.reason.is_some() {
-        result.stats.preemptions_covered = bounded.covered;
+        result.stats.preemptions_covered = auto.plan.bounded.row.covered;
     }
     Ok(auto.conclude(name, result))
 }
@@ -99,20 +114,44 @@ fn turn_of_optimal(search: &MainSearch<'_>) -> u64 {
 
 /// How many times as many runs as it has made the search will probably make.
 fn times_left(search: &MainSearch<'_>) -> f64 {
-    search.search.estimate().map_or(0.0, |estimate| estimate.likely() / search.figures.runs().max(1) as f64)
+    search.estimate().map_or(0.0, |estimate| estimate.likely() / search.figures.runs().max(1) as f64)
 }
 
 /// Whether the search will probably make no more than a few times as many runs as it has made: then no bound
 /// is of interest.
 fn ends_soon(main: &MainSearch<'_>) -> bool {
-    let known = main.search.estimate().filter(|estimate| estimate.most.is_some());
+    let known = main.estimate().filter(|estimate| estimate.most.is_some());
     known.is_some_and(|estimate| estimate.likely() <= SOON * main.figures.runs() as f64)
 }
+
+/// What the check does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Stage {
+    /// The first portion of `optimal`.
+    First,
+    /// Samples: of `pct`, then of `pos`.
+    Pct,
+    Pos,
+    /// A turn of the search that recognises states,
+    States,
+    /// of the searches within bounds behind it,
+    BoundedByStates,
+    /// and of `optimal` behind both.
+    CatchUp,
+    /// A turn of `optimal`, once it goes on alone,
+    Alone,
+    /// and of the searches within bounds behind it.
+    BoundedByOptimal,
+}
+
+/// What a stage leads to: the result of the check, or nothing yet.
+type Last = Option<(StrategyName, SearchResult)>;
 
 /// A search that may give the verdict.
 struct MainSearch<'a> {
     name: StrategyName,
-    search: Portions,
+    /// Absent while it runs.
+    search: Option<Portions>,
     /// How several targets share it, if they can.
     parallel: Option<&'a ParallelSetup>,
     /// Those of all its portions.
@@ -121,35 +160,59 @@ struct MainSearch<'a> {
     has_restarted: bool,
 }
 
+/// The same as it is saved.
+#[derive(Serialize, Deserialize)]
+struct MainRow {
+    is_shared: bool,
+    figures: StatsRow,
+    has_restarted: bool,
+}
+
 impl<'a> MainSearch<'a> {
     fn new(name: StrategyName, search: Portions, parallel: Option<&'a ParallelSetup>) -> Self {
-        MainSearch { name, search, parallel, figures: Stats::default(), has_restarted: false }
+        MainSearch { name, search: Some(search), parallel, figures: Stats::default(), has_restarted: false }
+    }
+
+    fn estimate(&self) -> Option<Estimate> {
+        self.search.as_ref().and_then(Portions::estimate)
+    }
+
+    fn is_paused(&self) -> bool {
+        self.search.as_ref().is_some_and(Portions::is_paused)
+    }
+
+    fn row(&self) -> MainRow {
+        MainRow {
+            is_shared: self.parallel.is_some(),
+            figures: StatsRow::from(&self.figures),
+            has_restarted: self.has_restarted,
+        }
+    }
+
+    fn restore(&mut self, row: MainRow) {
+        self.parallel = self.parallel.filter(|_| row.is_shared);
+        (self.figures, self.has_restarted) = (row.figures.into(), row.has_restarted);
     }
 }
 
 /// Searches with higher and higher bounds on preemptions.
-struct BoundedSearch<'a> {
-    options: &'a CheckOptions,
+struct BoundedSearch {
+    /// Absent while it runs.
+    search: Option<Portions>,
+    row: BoundedRow,
+}
+
+/// What they have done.
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
+struct BoundedRow {
     bound: u32,
-    search: Portions,
     runs: u64,
+    /// Runs that are left of the present turn.
+    left: u64,
     /// The bound within which everything was covered.
     covered: Option<u32>,
     /// Whether no bound can be covered any more.
     is_over: bool,
-}
-
-impl<'a> BoundedSearch<'a> {
-    fn new(options: &'a CheckOptions) -> Self {
-        BoundedSearch { options, bound: 0, search: within(options, 0), runs: 0, covered: None, is_over: false }
-    }
-
-    /// The bound is covered.
-    fn next(&mut self) {
-        self.covered = Some(self.bound);
-        self.bound += 1;
-        self.search = within(self.options, self.bound);
-    }
 }
 
 /// A search within a bound on preemptions.
@@ -157,93 +220,209 @@ fn within(options: &CheckOptions, bound: u32) -> Portions {
     Portions::new(strategies::within_preemptions(options.spurious, bound))
 }
 
+/// A search that is not running, as it is saved: whether it is there, then the search itself.
+fn save_search(search: Option<&Portions>, into: &mut Saver) {
+    into.put(&search.is_some());
+    if let Some(search) = search {
+        search.save(into);
+    }
+}
+
+fn restore_search(search: Option<&mut Portions>, from: &mut Loader<'_>) -> Result<(), Unusable> {
+    match (from.take()?, search) {
+        (true, Some(search)) => search.restore(from),
+        (true, None) => Err(Unusable::because("a search is not there")),
+        (false, _) => Ok(()),
+    }
+}
+
+/// The result of a search as it is saved.
+type ResultRow = (StatsRow, Option<Reason>, Vec<String>, bool, bool, bool);
+
+fn result_row(result: &SearchResult) -> ResultRow {
+    let SearchResult { stats, reason, limits, is_final, has_restarted, became_one } = result;
+    (stats.into(), reason.clone(), limits.clone(), *is_final, *has_restarted, *became_one)
+}
+
+fn result_of((stats, reason, limits, is_final, has_restarted, became_one): ResultRow) -> SearchResult {
+    SearchResult { stats: stats.into(), reason, limits, is_final, has_restarted, became_one }
+}
+
+/// Which search runs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Which {
+    Optimal,
+    States,
+    Bounded,
+}
+
+/// A check under way, without what it runs on.
+struct Plan<'a> {
+    stage: Stage,
+    optimal: MainSearch<'a>,
+    states: MainSearch<'a>,
+    bounded: BoundedSearch,
+    /// The result of the first portion, if it broke off.
+    first: Option<SearchResult>,
+    phases: Vec<Phase>,
+    /// What all searches have seen of the program.
+    seen: Stats,
+    /// Findings before the search that runs.
+    found: u64,
+}
+
+impl Plan<'_> {
+    fn save(&self, into: &mut Saver) {
+        into.put(&(self.stage, self.optimal.row(), self.states.row(), self.bounded.row));
+        into.put(&(self.first.as_ref().map(result_row), &self.phases, StatsRow::from(&self.seen), self.found));
+        for search in [&self.optimal.search, &self.states.search, &self.bounded.search] {
+            save_search(search.as_ref(), into);
+        }
+    }
+
+    fn restore(&mut self, options: &CheckOptions, from: &mut Loader<'_>) -> Result<(), Unusable> {
+        let (stage, optimal, states, bounded): (Stage, MainRow, MainRow, BoundedRow) = from.take()?;
+        let (first, phases, seen, found): (Option<ResultRow>, Vec<Phase>, StatsRow, u64) = from.take()?;
+        self.stage = stage;
+        self.optimal.restore(optimal);
+        self.states.restore(states);
+        self.bounded = BoundedSearch { search: Some(within(options, bounded.bound)), row: bounded };
+        (self.first, self.phases, self.seen, self.found) = (first.map(result_of), phases, seen.into(), found);
+        for search in [&mut self.optimal.search, &mut self.states.search, &mut self.bounded.search] {
+            restore_search(search.as_mut(), from)?;
+        }
+        from.end()
+    }
+
+    fn main(&mut self, which: Which) -> &mut Option<Portions> {
+        match which {
+            Which::Optimal => &mut self.optimal.search,
+            Which::States => &mut self.states.search,
+            Which::Bounded => &mut self.bounded.search,
+        }
+    }
+
+    fn note(&mut self, name: &str, runs: u64, findings: u64) {
+        match self.phases.last_mut().filter(|last| last.strategy == name) {
+            Some(last) => {
+                last.runs += runs;
+                last.findings += findings;
+            }
+            None => self.phases.push(Phase { strategy: name.into(), runs, findings }),
+        }
+    }
+}
+
 /// A check under way.
 struct Auto<'a, 's, 'c> {
     options: &'a CheckOptions,
     session: &'a mut Session<'s, 'c>,
     begun: Instant,
-    phases: Vec<Phase>,
-    /// What all searches have seen of the program.
-    seen: Stats,
+    plan: Plan<'a>,
+    /// The search in whose middle the check goes on.
+    resumed: Option<&'a [u8]>,
 }
 
-impl Auto<'_, '_, '_> {
-    fn all(
-        &mut self,
-        parallel: Option<&ParallelSetup>,
-        bounded: &mut BoundedSearch<'_>,
-    ) -> Result<(StrategyName, SearchResult), Error> {
-        let inner = strategies::of_name(self.options, StrategyName::Optimal, None, parallel.is_some());
-        let mut optimal = MainSearch::new(StrategyName::Optimal, Portions::new(inner), parallel);
-        let first = match self.portion(&mut optimal, FIRST_RUNS)? {
-            Some(result) if !is_broken_off(&result) => return Ok((optimal.name, result)),
-            first => first,
+impl<'a, 's, 'c> Auto<'a, 's, 'c> {
+    fn new(
+        options: &'a CheckOptions,
+        session: &'a mut Session<'s, 'c>,
+        parallel: Option<&'a ParallelSetup>,
+        begun: Instant,
+    ) -> Self {
+        let optimal = Portions::new(strategies::of_name(options, StrategyName::Optimal, None, parallel.is_some()));
+        let states = Portions::new(strategies::matching_states(options));
+        let plan = Plan {
+            stage: Stage::First,
+            optimal: MainSearch::new(StrategyName::Optimal, optimal, parallel),
+            states: MainSearch::new(StrategyName::Stateful, states, None),
+            bounded: BoundedSearch { search: Some(within(options, 0)), row: BoundedRow::default() },
+            first: None,
+            phases: Vec::new(),
+            seen: Stats::default(),
+            found: 0,
         };
-        for name in [StrategyName::Pct, StrategyName::Pos] {
-            let result = self.sample(name)?;
-            if result.is_final {
-                return Ok((name, result));
-            }
-        }
-        if let Some(result) = first {
-            return Ok((optimal.name, result));
-        }
-        let inner = Portions::new(strategies::matching_states(self.options));
-        let mut states = MainSearch::new(StrategyName::Stateful, inner, None);
-        while self.session.can_match_states() && pays(&states.figures) {
-            if let Some(last) = self.turn(&mut states, FIRST_TURN, bounded)? {
-                return Ok(last);
-            }
-            if let Some(result) = self.catch_up(&mut optimal, &states)? {
-                return Ok((optimal.name, result));
-            }
-        }
-        loop {
-            if let Some(last) = self.turn(&mut optimal, ALONE, bounded)? {
-                return Ok(last);
-            }
-        }
+        Auto { options, session, begun, plan, resumed: None }
     }
 
-    /// A portion of the main search, as long as all before but not shorter than `least`, and then one of
-    /// the searches within bounds. The result, if that is the last.
-    fn turn(
-        &mut self,
-        main: &mut MainSearch<'_>,
-        least: u64,
-        bounded: &mut BoundedSearch<'_>,
-    ) -> Result<Option<(StrategyName, SearchResult)>, Error> {
-        let runs = main.figures.runs().max(least);
-        if let Some(result) = self.portion(main, runs)? {
-            return Ok(Some((main.name, result)));
+    fn restore(&mut self, from: &mut Loader<'_>) -> Result<(), Unusable> {
+        self.plan.restore(self.options, from)
+    }
+
+    /// Makes one stage, and goes on to the next.
+    fn step(&mut self) -> Result<Last, Error> {
+        let (next, last) = match self.plan.stage {
+            Stage::First => {
+                let first = self.portion(Which::Optimal, FIRST_RUNS)?;
+                match first {
+                    Some(result) if !is_broken_off(&result) => (Stage::First, Some((StrategyName::Optimal, result))),
+                    first => {
+                        self.plan.first = first;
+                        (Stage::Pct, None)
+                    }
+                }
+            }
+            Stage::Pct => (Stage::Pos, self.sample(StrategyName::Pct)?),
+            Stage::Pos => {
+                let last = self.sample(StrategyName::Pos)?;
+                let first = self.plan.first.take().map(|result| (StrategyName::Optimal, result));
+                (Stage::States, last.or(first))
+            }
+            Stage::States if !self.session.can_match_states() || !pays(&self.plan.states.figures) => {
+                (Stage::Alone, None)
+            }
+            Stage::States => self.turn(Which::States, FIRST_TURN, Stage::BoundedByStates, Stage::CatchUp)?,
+            Stage::BoundedByStates => (Stage::CatchUp, self.bound(Which::States)?),
+            Stage::CatchUp => (Stage::States, self.catch_up()?),
+            Stage::Alone => self.turn(Which::Optimal, ALONE, Stage::BoundedByOptimal, Stage::Alone)?,
+            Stage::BoundedByOptimal => (Stage::Alone, self.bound(Which::Optimal)?),
+        };
+        self.plan.stage = next;
+        Ok(last)
+    }
+
+    /// A portion of the main search, as long as all before but not shorter than `least`. The searches
+    /// within bounds come next, unless the main search will soon end.
+    fn turn(&mut self, which: Which, least: u64, bounded: Stage, other: Stage) -> Result<(Stage, Last), Error> {
+        let runs = self.figures(which).runs().max(least);
+        if let Some(result) = self.portion(which, runs)? {
+            return Ok((other, Some((self.name(which), result))));
         }
-        if ends_soon(main) {
+        let main = if which == Which::States { &self.plan.states } else { &self.plan.optimal };
+        let (soon, made) = (ends_soon(main), main.figures.runs());
+        let row = &mut self.plan.bounded.row;
+        row.left = if made < ALONE { 0 } else { made.min(MOST_BOUNDED_RUNS).saturating_sub(row.runs) };
+        Ok((if soon { other } else { bounded }, None))
+    }
+
+    fn figures(&self, which: Which) -> &Stats {
+        if which == Which::States { &self.plan.states.figures } else { &self.plan.optimal.figures }
+    }
+
+    fn name(&self, which: Which) -> StrategyName {
+        if which == Which::States { self.plan.states.name } else { self.plan.optimal.name }
+    }
+
+    /// A portion of `optimal` that costs as much as the search that recognises states has cost so far.
+    fn catch_up(&mut self) -> Result<Last, Error> {
+        let made = self.plan.optimal.figures.runs();
+        let runs = turn_of_optimal(&self.plan.states).saturating_sub(made);
+        // A search that goes on has begun its portion before.
+        if self.resumed.is_none() && (runs == 0 || self.plan.optimal.has_restarted) {
             return Ok(None);
         }
-        let last = self.bound(bounded, &main.figures)?;
-        Ok(last.map(|result| match result.reason {
-            // Within the bound nothing was left out.
-            None => (StrategyName::Dfs, result),
-            // The check ends for another reason.
-            Some(_) => (main.name, SearchResult { stats: main.figures.clone(), ..result }),
-        }))
+        let result = self.portion(Which::Optimal, runs)?;
+        Ok(result.map(|result| (self.plan.optimal.name, result)))
     }
 
-    /// A portion of `optimal` that costs as much as the search that recognises states has cost so far. Its
-    /// result, if it is the last.
-    fn catch_up(
-        &mut self,
-        optimal: &mut MainSearch<'_>,
-        states: &MainSearch<'_>,
-    ) -> Result<Option<SearchResult>, Error> {
-        let runs = turn_of_optimal(states).saturating_sub(optimal.figures.runs());
-        if runs == 0 || optimal.has_restarted { Ok(None) } else { self.portion(optimal, runs) }
-    }
-
-    /// The next portion of the main search; its result, if it is the last.
-    fn portion(&mut self, main: &mut MainSearch<'_>, runs: u64) -> Result<Option<SearchResult>, Error> {
-        main.search.begin(runs);
-        let mut result = self.run(main.name.word(), &mut main.search, main.parallel)?;
+    /// The next portion of a main search; its result, if it is the last.
+    fn portion(&mut self, which: Which, runs: u64) -> Result<Option<SearchResult>, Error> {
+        let (name, parallel) = match which {
+            Which::States => (self.plan.states.name, self.plan.states.parallel),
+            _ => (self.plan.optimal.name, self.plan.optimal.parallel),
+        };
+        let mut result = self.run_portion(which, name.word(), runs, parallel)?;
+        let main = if which == Which::States { &mut self.plan.states } else { &mut self.plan.optimal };
         if result.has_restarted {
             // What was counted before belongs to a search that was given up.
             main.figures = Stats::default();
@@ -254,44 +433,64 @@ impl Auto<'_, '_, '_> {
         }
         main.figures.extend(&result.stats);
         result.stats = main.figures.clone();
-        Ok((result.is_final || !main.search.is_paused()).then_some(result))
+        Ok((result.is_final || !main.is_paused()).then_some(result))
     }
 
     /// Searches within bounds on preemptions, with as many runs as the main search has made since the
-    /// last time. Its result, if it is the last.
-    fn bound(&mut self, bounded: &mut BoundedSearch<'_>, main: &Stats) -> Result<Option<SearchResult>, Error> {
-        if main.runs() < ALONE {
-            return Ok(None);
-        }
-        let mut left = main.runs().min(MOST_BOUNDED_RUNS).saturating_sub(bounded.runs);
-        while left > 0 && !bounded.is_over {
-            let name = format!("preemptions-{}", bounded.bound);
-            bounded.search.begin(left);
-            let result = self.run(&name, &mut bounded.search, None)?;
+    /// last time.
+    fn bound(&mut self, of: Which) -> Result<Last, Error> {
+        while self.plan.bounded.row.left > 0 && !self.plan.bounded.row.is_over {
+            let BoundedRow { bound, left, .. } = self.plan.bounded.row;
+            let result = self.run_portion(Which::Bounded, &format!("preemptions-{bound}"), left, None)?;
             let runs = result.stats.runs().max(1);
-            left = left.saturating_sub(runs);
-            bounded.runs += runs;
-            if result.is_final {
-                return Ok(Some(result));
-            }
-            if bounded.search.is_paused() {
-                break;
+            let bounded = &mut self.plan.bounded;
+            bounded.row.left = left.saturating_sub(runs);
+            bounded.row.runs += runs;
+            let is_paused = bounded.search.as_ref().is_some_and(Portions::is_paused);
+            if result.is_final || (!is_paused && result.reason.is_none()) {
+                return Ok(Some(match result.reason {
+                    // Within the bound nothing was left out.
+                    None => (StrategyName::Dfs, result),
+                    // The check ends for another reason.
+                    Some(_) => (self.name(of), SearchResult { stats: self.figures(of).clone(), ..result }),
+                }));
             }
             match result.reason.as_ref().map(|reason| reason.code.as_str()) {
-                // Nothing was left out.
-                None => return Ok(Some(result)),
-                Some("preemptions") => bounded.next(),
+                _ if is_paused => bounded.row.left = 0,
+                Some("preemptions") => {
+                    bounded.row.covered = Some(bound);
+                    bounded.row.bound = bound + 1;
+                    bounded.search = Some(within(self.options, bound + 1));
+                }
                 // Some run could not be followed: nothing is known of the bound.
-                Some(_) => bounded.is_over = true,
+                _ => bounded.row.is_over = true,
             }
         }
         Ok(None)
     }
 
-    fn sample(&mut self, name: StrategyName) -> Result<SearchResult, Error> {
+    fn sample(&mut self, name: StrategyName) -> Result<Last, Error> {
         let mut samples = Portions::new(strategies::of_name(self.options, name, None, false));
         samples.begin(SAMPLES);
-        self.run(name.word(), &mut samples, None)
+        let result = self.run(name.word(), &mut samples, None)?;
+        Ok(result.is_final.then_some((name, result)))
+    }
+
+    /// A portion of so many runs, or the rest of one that was interrupted.
+    fn run_portion(
+        &mut self,
+        which: Which,
+        name: &str,
+        runs: u64,
+        parallel: Option<&ParallelSetup>,
+    ) -> Result<SearchResult, Error> {
+        let Some(mut search) = self.plan.main(which).take() else {
+            return Err(Unusable::because("a search is not there").into());
+        };
+        search.begin(runs);
+        let result = self.run(name, &mut search, parallel);
+        *self.plan.main(which) = Some(search);
+        result
     }
 
     /// Searches with a strategy within the bounds that the options set.
@@ -306,34 +505,26 @@ impl Auto<'_, '_, '_> {
             let before = self.session.runs_before;
             strategy = Box::new(MaxExecutions::new(strategy, limit.saturating_sub(before)));
         }
-        if let Some(limit) = self.options.time_limit {
-            let left: Duration = limit.saturating_sub(self.begun.elapsed());
-            strategy = Box::new(TimeLimit::new(strategy, left));
+        let left = self.options.time_limit.map(|limit| limit.saturating_sub(self.begun.elapsed()));
+        strategy = Box::new(TimeLimit::new(strategy, left));
+        let resumed = self.resumed.take();
+        if resumed.is_none() {
+            self.plan.found = self.session.collector.findings.len() as u64;
         }
-        let found = self.session.collector.findings.len();
-        let result = self.session.search(&mut *strategy, parallel)?;
-        let findings = (self.session.collector.findings.len() - found) as u64;
-        self.note(name, result.stats.runs(), findings);
-        self.seen.include(&result.stats);
+        let plan = &self.plan;
+        let result = self.session.search(&mut *strategy, parallel, &|into| plan.save(into), resumed)?;
+        let findings = (self.session.collector.findings.len() as u64).saturating_sub(self.plan.found);
+        self.plan.note(name, result.stats.runs(), findings);
+        self.plan.seen.include(&result.stats);
         tracing::debug!(strategy = name, runs = result.stats.runs(), findings, "part of the check done");
         Ok(result)
     }
 
-    fn note(&mut self, name: &str, runs: u64, findings: u64) {
-        match self.phases.last_mut().filter(|last| last.strategy == name) {
-            Some(last) => {
-                last.runs += runs;
-                last.findings += findings;
-            }
-            None => self.phases.push(Phase { strategy: name.into(), runs, findings }),
-        }
-    }
-
     /// What the last search says, and the others have seen.
     fn conclude(self, name: StrategyName, mut result: SearchResult) -> (StrategyName, SearchResult) {
-        result.stats.include(&self.seen);
-        if self.phases.len() > 1 {
-            result.stats.phases = self.phases;
+        result.stats.include(&self.plan.seen);
+        if self.plan.phases.len() > 1 {
+            result.stats.phases = self.plan.phases;
         }
         (name, result)
     }

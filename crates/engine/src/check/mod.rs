@@ -14,11 +14,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use raddle_exec::open_values::OPEN_VALUES;
-use raddle_exec::{Checkpoints, NativeTarget, Options};
+use raddle_exec::{Checkpoints, NativeTarget, Noticed, Options};
 use raddle_model::finding::{Reason, Report, SCHEMA, Severity, Stats, verdict};
 use raddle_report::json;
 
 use crate::directory::{REPORT, RunDirectory, usual_directory};
+use crate::durable::{Durability, Interrupted, Keeper, ResumedCheck, RoundRow};
 use crate::error::Error;
 use crate::findings::collect::Collector;
 use crate::findings::confirm::Confirmer;
@@ -37,6 +38,8 @@ pub struct Checker {
     program: Program,
     options: CheckOptions,
     directory: PathBuf,
+    durability: Option<Durability>,
+    interrupted: Option<Interrupted>,
 }
 
 impl Checker {
@@ -45,7 +48,8 @@ impl Checker {
     #[must_use]
     pub fn new(program: Program) -> Self {
         let directory = usual_directory(&program.name());
-        Checker { program, options: CheckOptions::default(), directory }
+        let options = CheckOptions::default();
+        Checker { program, options, directory, durability: None, interrupted: None }
     }
 
     /// All options at once.
@@ -95,6 +99,18 @@ impl Checker {
         Checker { directory: directory.into(), ..self }
     }
 
+    /// Lets the check survive an interruption: it writes a journal.
+    #[must_use]
+    pub fn durable(self, durability: Durability) -> Self {
+        Checker { durability: Some(durability), ..self }
+    }
+
+    /// Goes on with a check that was interrupted. Program and options must be the same.
+    #[must_use]
+    pub fn resume(self, interrupted: Interrupted) -> Self {
+        Checker { interrupted: Some(interrupted), ..self }
+    }
+
     /// Suppressions that fitted nothing in the last check: their lines, from 1, with their texts.
     pub fn unused_suppressions(&self) -> impl Iterator<Item = (usize, &str)> {
         self.options.suppressions.unused()
@@ -113,10 +129,29 @@ impl Checker {
         if options.sees_calls_only() {
             self.options.validate_for_calls()?;
         }
+        let interrupted = self.interrupted.take();
+        self.options.cache.get_or_insert_with(strategies::free_memory_quarter);
+        if let Some(interrupted) = &interrupted {
+            self.set_up_again(interrupted, &mut options)?;
+        }
+        let mut keeper = self.durability.take().map(|durability| Keeper::new(durability, &self.options, &options));
+        let mut resumed = match interrupted {
+            Some(interrupted) => go_on(interrupted, &options, keeper.as_mut(), observer)?,
+            None => None,
+        };
         let mut suppressed: Vec<String> = Vec::new();
+        if let Some(resumed) = &resumed {
+            suppressed.clone_from(&resumed.round.suppressed);
+            options.benign.clone_from(&resumed.round.benign);
+            self.options.suppressions.mark_used(&resumed.round.used);
+        }
         let mut report = loop {
             let directory = RunDirectory::create(&self.directory)?;
-            let round = self.round(&options, &directory, observer)?;
+            if let Some(keeper) = &mut keeper {
+                let used = self.options.suppressions.used().collect();
+                keeper.begin(RoundRow { benign: options.benign.clone(), suppressed: suppressed.clone(), used });
+            }
+            let round = self.round(&options, &directory, observer, keeper.as_mut(), resumed.take())?;
             for text in round.suppressed {
                 if !suppressed.contains(&text) {
                     suppressed.push(text);
@@ -134,9 +169,32 @@ impl Checker {
         };
         report.suppressed = suppressed;
         self.name_unseen(&mut report, &options);
-        report.stats.seconds = begun.elapsed().as_secs_f64();
+        let elapsed = keeper.as_ref().map_or_else(|| begun.elapsed(), Keeper::elapsed);
+        report.stats.seconds = elapsed.as_secs_f64();
         write_report(&self.directory, &report)?;
+        if let Some(sentence) = keeper.and_then(Keeper::finish) {
+            observer.note(&sentence);
+        }
         Ok(report)
+    }
+
+    /// Makes the check and its targets what they were when the check was interrupted, or says why that
+    /// cannot be.
+    fn set_up_again(&mut self, interrupted: &Interrupted, options: &mut Options) -> Result<(), Error> {
+        let identity = &interrupted.identity;
+        if let Some(what) = identity.difference(&self.options, options) {
+            let what = format!("{what}; check the program anew");
+            return Err(Error::Journal { path: interrupted.path().into(), what });
+        }
+        self.options.cache = Some(identity.cache);
+        if let Ok(jobs) = usize::try_from(identity.jobs)
+            && jobs != self.options.jobs()
+        {
+            self.options.jobs = Some(jobs.max(1));
+        }
+        options.takes_turns = self.options.jobs() == 1;
+        options.environment = Some(identity.environment());
+        Ok(())
     }
 
     fn target_options(&self) -> Result<Options, Error> {
@@ -168,20 +226,27 @@ impl Checker {
         report.verdict = verdict(&report.findings, complete, self.options.warnings_are_errors);
     }
 
-    /// One search from its start.
+    /// One search from its start, or from where it was interrupted.
     fn round(
         &mut self,
         target_options: &Options,
         directory: &RunDirectory,
         observer: &mut dyn Observer,
+        mut keeper: Option<&mut Keeper>,
+        resumed: Option<ResumedCheck>,
     ) -> Result<Round, Error> {
         let options = &self.options;
         let within = Options {
             deadline: deadline(options),
             bound_rounds: !options.strategy.samples(),
+            // What confirming findings shows is not the search's.
+            noticed: Noticed::default(),
             ..target_options.clone()
         };
-        let mut target = NativeTarget::start(within.clone())?;
+        let mut target = match &resumed {
+            Some(resumed) => NativeTarget::start_again(within.clone(), resumed.target.clone(), &resumed.knowledge)?,
+            None => NativeTarget::start(within.clone())?,
+        };
         let symbols = target_symbols(target_options, target.mappings());
         let StaticFacts { knowledge, notes } =
             static_facts::gather(options, &target_options.program, target.mappings());
@@ -193,6 +258,9 @@ impl Checker {
             .seeing_calls_only(target_options.sees_calls_only());
         collector.suppressions = options.suppressions.clone();
         let parallel = parallel_setup(options, &within, observer);
+        if let Some(resumed) = &resumed {
+            meet_again(resumed, &mut collector, keeper.as_deref_mut(), observer)?;
+        }
         let mut session = Session {
             self_check: self_check(options, target_options)?,
             target: &mut target,
@@ -200,15 +268,18 @@ impl Checker {
             observer,
             stop_at_first: options.stop_at_first,
             spurious: options.spurious,
-            runs_before: 0,
-            example: None,
+            runs_before: resumed.as_ref().map_or(0, |resumed| resumed.runs_before),
+            example: resumed.as_ref().and_then(|resumed| resumed.example.clone()),
+            keeper,
+            has_overwritten_lock: resumed.as_ref().is_some_and(|resumed| resumed.has_overwritten_lock),
         };
         let begun = Instant::now();
         let (name, mut searched) = if options.strategy == StrategyName::Auto && options.preemptions.is_none() {
-            auto::search(options, &mut session, parallel.as_ref(), begun)?
+            auto::search(options, &mut session, parallel.as_ref(), begun, resumed.as_ref())?
         } else {
             let mut strategy = strategies::build(options, knowledge, parallel.is_some());
-            (options.strategy, session.search(&mut *strategy, parallel.as_ref())?)
+            let resumed = resumed.as_ref().map(|resumed| &resumed.search[..]);
+            (options.strategy, session.search(&mut *strategy, parallel.as_ref(), &|_| {}, resumed)?)
         };
         let example = session.example.take();
         let hints = guidance::notes(searched.reason.as_ref(), &searched.stats, example.as_ref(), &symbols);
@@ -295,6 +366,56 @@ struct Round {
     suppressed: Vec<String>,
     /// Accesses of suppressed races, if there are new ones: the search was stopped there.
     benign: Vec<u64>,
+}
+
+/// Whether the check was stopped before its end, so that it can go on. If not, its journal is not needed
+/// any more once its report is where it belongs.
+#[must_use]
+pub fn can_go_on(report: &Report) -> bool {
+    report.reason.as_ref().is_some_and(|reason| matches!(&*reason.code, "time-limit" | "interrupted"))
+}
+
+/// What there is to go on with. Where a new process of the program differs from the one that was
+/// searched, the check has to begin again.
+fn go_on(
+    interrupted: Interrupted,
+    options: &Options,
+    keeper: Option<&mut Keeper>,
+    observer: &mut dyn Observer,
+) -> Result<Option<ResumedCheck>, Error> {
+    if let Some(sentence) = interrupted.remark() {
+        observer.note(&sentence);
+    }
+    if !interrupted.identity.is_alike(options)? {
+        observer.note(
+            "the program has other addresses or contents in its memory than it had in the process that was searched: \
+             the search begins again",
+        );
+        return Ok(None);
+    }
+    if let Some(keeper) = keeper {
+        keeper.take_over(interrupted.identity, interrupted.check.elapsed)?;
+    }
+    Ok(Some(interrupted.check))
+}
+
+/// Meets the executions again that told something: findings are confirmed anew, not read from a file.
+fn meet_again(
+    resumed: &ResumedCheck,
+    collector: &mut Collector<'_>,
+    mut keeper: Option<&mut Keeper>,
+    observer: &mut dyn Observer,
+) -> Result<(), Error> {
+    if let (Some(keeper), Some(example)) = (&mut keeper, &resumed.example) {
+        keeper.example(example);
+    }
+    for (before, execution) in &resumed.meetings {
+        collector.meet(execution, *before, observer)?;
+        if let Some(keeper) = &mut keeper {
+            keeper.met(execution, *before);
+        }
+    }
+    Ok(())
 }
 
 /// When the search gives up waiting for runs: those under way at its end have a moment to finish.

@@ -3,15 +3,17 @@
 use std::ops::ControlFlow;
 
 use raddle_exec::{NativeTarget, selfcheck};
-use raddle_explore::driver::{self, SearchOutcome};
+use raddle_explore::driver::{ResumedSearch, SavedSearch, SearchOutcome, SearchProgress, Watcher, explore_watched};
 use raddle_explore::pool::RunOutcome;
-use raddle_explore::{Classification, IncompleteReason, Strategy, WorkerPool, explore};
+use raddle_explore::saved::{Loader, Saver};
+use raddle_explore::{Classification, IncompleteReason, Strategy, WorkerPool};
 use raddle_model::finding::{Reason, Stats};
 use raddle_model::{Choice, Execution, Request, SyncState, TargetError};
 use raddle_vocab::policy::{Policy, mix};
 
 use super::guidance;
 use super::parallel::ParallelSetup;
+use crate::durable::{Keeper, SavedCheck};
 use crate::error::Error;
 use crate::findings::collect::Collector;
 use crate::observer::{Observer, Progress};
@@ -58,6 +60,10 @@ pub struct Session<'a, 'b> {
     pub runs_before: u64,
     /// One of the first runs, to name objects by.
     pub example: Option<Execution>,
+    /// Makes the check durable.
+    pub keeper: Option<&'a mut Keeper>,
+    /// Whether the search that goes on has met a held lock that was overwritten.
+    pub has_overwritten_lock: bool,
 }
 
 impl Session<'_, '_> {
@@ -79,11 +85,17 @@ enum StopReason {
 
 impl Session<'_, '_> {
     /// Searches with a strategy; with `parallel`, others run the program together with the target.
+    /// `outer` writes down what the caller needs to go on with this search. `resumed` is a search that
+    /// was saved; the strategy is as it was built then.
     pub fn search(
         &mut self,
         strategy: &mut dyn Strategy,
         parallel: Option<&ParallelSetup>,
+        outer: &dyn Fn(&mut Saver),
+        resumed: Option<&[u8]>,
     ) -> Result<SearchResult, Error> {
+        let resumed = resumed.map(|bytes| resume(bytes, strategy)).transpose()?;
+        let parallel = parallel.filter(|_| !resumed.as_ref().is_some_and(ResumedSearch::became_one));
         let mut monitor = SearchMonitor {
             collector: &mut *self.collector,
             observer: &mut *self.observer,
@@ -93,10 +105,12 @@ impl Session<'_, '_> {
             runs_before: self.runs_before,
             example: &mut self.example,
             semantics: SyncState::new(self.spurious),
-            last: Stats::default(),
+            last: resumed.as_ref().map_or_else(Stats::default, |resumed| figures(resumed.progress())),
             ended: None,
-            seen: 0,
-            has_overwritten_lock: false,
+            seen: resumed.as_ref().map_or(0, ResumedSearch::number),
+            has_overwritten_lock: std::mem::take(&mut self.has_overwritten_lock),
+            keeper: self.keeper.as_deref_mut(),
+            outer,
             is_panic_provoked: panics::is_provoked("search"),
         };
         let target = &mut *self.target;
@@ -105,11 +119,11 @@ impl Session<'_, '_> {
                 Some(parallel) => parallel.pool(target),
                 None => WorkerPool::of_one(target),
             };
-            let mut see = |run: &RunOutcome<'_>, class, progress: &_| monitor.see(run, class, progress);
-            let outcome = explore(strategy, &mut pool, &mut see);
-            (outcome, pool.close())
+            let outcome = explore_watched(strategy, &mut pool, &mut monitor, resumed);
+            pool.close();
+            outcome
         });
-        let (outcome, mut limits) = match searched {
+        let outcome = match searched {
             Ok(searched) => searched,
             Err(reason) => {
                 let (stats, limits) = (monitor.last, Vec::new());
@@ -123,8 +137,7 @@ impl Session<'_, '_> {
                 });
             }
         };
-        limits.extend(target.limits().into_iter().filter(|limit| !limits.contains(limit)).collect::<Vec<_>>());
-        let result = monitor.searched(outcome, limits)?;
+        let result = monitor.searched(outcome, target.limits())?;
         self.runs_before += result.stats.runs();
         Ok(result)
     }
@@ -146,19 +159,31 @@ struct SearchMonitor<'a, 'b> {
     seen: u64,
     /// Whether a held lock was overwritten, and threads could compete for it.
     has_overwritten_lock: bool,
+    keeper: Option<&'a mut Keeper>,
+    /// Writes down what the caller needs.
+    outer: &'a dyn Fn(&mut Saver),
     /// Whether a test wants a panic after the first finding.
     is_panic_provoked: bool,
 }
 
-impl SearchMonitor<'_, '_> {
+/// Figures with the estimate that belongs to them.
+fn figures(SearchProgress { stats, estimate }: &SearchProgress) -> Stats {
+    Stats { estimate: *estimate, ..stats.clone() }
+}
+
+/// Reads a search that was saved, and restores its strategy.
+fn resume(bytes: &[u8], strategy: &mut dyn Strategy) -> Result<ResumedSearch, Error> {
+    let mut from = Loader::new(bytes);
+    let resumed = ResumedSearch::load(&mut from, strategy)?;
+    from.end()?;
+    Ok(resumed)
+}
+
+impl Watcher<NativeTarget> for SearchMonitor<'_, '_> {
     /// Takes what a run shows.
-    fn see(
-        &mut self,
-        run: &RunOutcome<'_>,
-        class: Classification,
-        driver::SearchProgress { stats, estimate }: &driver::SearchProgress,
-    ) -> ControlFlow<()> {
-        self.last = Stats { estimate: *estimate, ..stats.clone() };
+    fn see(&mut self, run: &RunOutcome<'_>, class: Classification, progress: &SearchProgress) -> ControlFlow<()> {
+        self.last = figures(progress);
+        let SearchProgress { stats, estimate } = progress;
         self.seen = run.number + 1;
         let findings = self.collector.findings.len();
         self.observer.progress(&Progress { stats, findings, estimate: *estimate });
@@ -174,6 +199,33 @@ impl SearchMonitor<'_, '_> {
         self.flow()
     }
 
+    fn is_durable(&self) -> bool {
+        self.keeper.as_ref().is_some_and(|keeper| keeper.is_durable())
+    }
+
+    fn is_due(&mut self, is_last: bool) -> bool {
+        self.keeper.as_mut().is_some_and(|keeper| keeper.is_due(is_last))
+    }
+
+    fn keep(&mut self, search: SavedSearch, target: &NativeTarget) {
+        let mut outer = Saver::default();
+        (self.outer)(&mut outer);
+        let Some(keeper) = &mut self.keeper else { return };
+        let check = SavedCheck {
+            runs_before: self.runs_before,
+            has_overwritten_lock: self.has_overwritten_lock,
+            target: target.save(),
+            outer: outer.into_bytes(),
+            search: search.bytes,
+            knowledge: search.knowledge,
+        };
+        if let Some(sentence) = keeper.keep(&check) {
+            self.observer.note(&sentence);
+        }
+    }
+}
+
+impl SearchMonitor<'_, '_> {
     fn flow(&self) -> ControlFlow<()> {
         if self.ended.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
@@ -183,9 +235,17 @@ impl SearchMonitor<'_, '_> {
         self.observer.examined(execution.events.len());
         if self.example.is_none() && guidance::is_telling(execution) {
             *self.example = Some(execution.clone());
+            if let Some(keeper) = &mut self.keeper {
+                keeper.example(execution);
+            }
         }
         let before = self.runs_before + stats.executions.saturating_sub(1);
         let met = self.collector.meet(execution, before, self.observer);
+        if self.collector.is_told
+            && let Some(keeper) = &mut self.keeper
+        {
+            keeper.met(execution, before);
+        }
         self.has_overwritten_lock |= self.collector.has_overwritten_lock();
         self.ended = match met {
             Err(Error::Target(TargetError::Interrupted)) => {

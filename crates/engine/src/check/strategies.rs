@@ -72,10 +72,7 @@ fn within_bounds(options: &CheckOptions, mut strategy: Box<dyn Strategy>) -> Box
     if let Some(limit) = options.max_executions.or(samples) {
         strategy = Box::new(MaxExecutions::new(strategy, limit));
     }
-    if let Some(limit) = options.time_limit {
-        strategy = Box::new(TimeLimit::new(strategy, limit));
-    }
-    strategy
+    Box::new(TimeLimit::new(strategy, options.time_limit))
 }
 
 /// The strategy for several targets, which starts again with one target where the program shows
@@ -116,7 +113,7 @@ fn unbounded(options: &CheckOptions, name: StrategyName, knowledge: Option<Knowl
 }
 
 /// A quarter of the memory that the system has left.
-fn free_memory_quarter() -> u64 {
+pub fn free_memory_quarter() -> u64 {
     let info = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let free = info.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
     let kilobytes = free.and_then(|text| text.trim().trim_end_matches("kB").trim().parse::<u64>().ok());

@@ -61,6 +61,8 @@ pub struct Collector<'a> {
     pub suppressed: Vec<String>,
     /// Return addresses of the accesses of suppressed races.
     pub benign: Vec<u64>,
+    /// Whether the execution that was met last has told something new.
+    pub is_told: bool,
     /// In the order in which they were met.
     pub findings: Vec<Finding>,
     /// What was met, but did not show when its witness was run: sentences that say what to send.
@@ -87,6 +89,7 @@ impl<'a> Collector<'a> {
             suppressions: Suppressions::default(),
             suppressed: Vec::new(),
             benign: Vec::new(),
+            is_told: false,
             findings: Vec::new(),
             unreproduced: Vec::new(),
         }
@@ -143,6 +146,7 @@ impl<'a> Collector<'a> {
         let news = self.behind.learn(execution, &all);
         let is_fresh = |defect: &&Defect| self.signatures.insert(defect.signature.clone());
         let fresh: Vec<Defect> = all.iter().filter(is_fresh).cloned().collect();
+        self.is_told = news || !fresh.is_empty();
         let collected = if fresh.is_empty() {
             Vec::new()
         } else {

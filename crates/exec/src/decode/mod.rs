@@ -129,6 +129,16 @@ impl Decoder {
         Self::default()
     }
 
+    /// The numbers of reads in spin loops, by the state of the reading thread.
+    pub(crate) fn held_reads(&self) -> impl Iterator<Item = (u64, HeldRead)> + '_ {
+        self.held_reads.iter().map(|(&state, &read)| (state, read))
+    }
+
+    /// Gives reads in spin loops these numbers.
+    pub(crate) fn set_held_reads(&mut self, reads: impl Iterator<Item = (u64, HeldRead)>) {
+        self.held_reads = reads.collect();
+    }
+
     /// Decodes a whole trace into `into`, whose former contents are dropped and whose buffers are
     /// used again.
     ///

@@ -16,6 +16,7 @@ mod fault;
 mod plan;
 mod ready;
 mod recover;
+mod saved;
 mod session;
 pub(crate) mod watchdog;
 
@@ -31,6 +32,7 @@ use fault::TargetFault;
 pub use plan::{RunPlan, Stop};
 use ready::{Ready, ReadyBatch, ReadyRun, ReadyTrace};
 use recover::RetryCause;
+pub use saved::{SavedTarget, SpinFacts};
 use session::{Session, Waited};
 
 use raddle_wire::MAX_FUNCTIONS;
@@ -39,7 +41,7 @@ use crate::decode::{Decoder, Detail};
 use crate::elf::Instrumentation;
 use crate::error::StartError;
 use crate::mappings::{self, Mapping};
-use crate::options::{Options, RestoreMode};
+use crate::options::{NoticedFacts, Options, RestoreMode};
 use crate::shared::WORD;
 use crate::{elf, limits};
 
@@ -76,12 +78,6 @@ pub struct NativeTarget {
     suspect: bool,
     /// Words of the longest recent trace.
     longest: usize,
-    limit_bits: u64,
-    /// Calls that were not modelled: name and return address.
-    calls: BTreeSet<(String, u64)>,
-    /// Types of which the program left values open, a bit each.
-    open_types: u64,
-    remarks: BTreeSet<String>,
     mappings: Vec<Mapping>,
     statistics: Statistics,
 }
@@ -116,10 +112,6 @@ impl NativeTarget {
             decoder: Decoder::new(),
             suspect: false,
             longest: 0,
-            limit_bits: 0,
-            calls: BTreeSet::new(),
-            open_types: 0,
-            remarks: BTreeSet::new(),
             mappings: Vec::new(),
             statistics: Statistics::default(),
         };
@@ -143,13 +135,15 @@ impl NativeTarget {
         &self.options
     }
 
-    /// What the runs did that is not modelled or cannot be undone, a sentence each.
+    /// What the runs did that is not modelled or cannot be undone, a sentence each; those of all targets
+    /// that share [`Options::noticed`].
     #[must_use]
     pub fn limits(&self) -> Vec<String> {
-        let mut all = limits::sentences(self.limit_bits);
-        all.extend(self.calls.iter().map(|(name, pc)| limits::of_call(name, *pc)));
-        all.extend(self.remarks.iter().cloned());
-        all.extend(self.options.open_values.sentences(self.open_types));
+        let facts = self.options.noticed.facts();
+        let mut all = limits::sentences(facts.limits);
+        all.extend(facts.calls.iter().map(|(name, pc)| limits::of_call(name, *pc)));
+        all.extend(facts.remarks);
+        all.extend(self.options.open_values.sentences(facts.open_types));
         all
     }
 
@@ -268,10 +262,13 @@ impl NativeTarget {
         let BatchResults { mut plans, results, words, failed } = session.collect(waited, may_grow);
         let cause = failed.as_ref().map(|failed| &failed.cause);
         if !matches!(cause, Some(RetryCause::Fault(TargetFault::Garbled(_)))) {
-            self.limit_bits |= session.limits();
             self.options.loaded.add(session.loaded());
-            self.calls.extend(session.calls());
-            self.open_types |= session.open_types();
+            self.options.noticed.add(NoticedFacts {
+                limits: session.limits(),
+                calls: session.calls().into_iter().collect(),
+                open_types: session.open_types(),
+                remarks: BTreeSet::new(),
+            });
         }
         let rest = plans.split_off(results.len());
         let suspect = self.suspect;
@@ -298,7 +295,7 @@ impl NativeTarget {
         if result.status == RunStatus::TraceFull {
             // The arena may not grow any more: as if a bound on events had stopped the run.
             result.status = RunStatus::Cut;
-            self.remarks.insert(recover::LONG_TRACE.into());
+            self.options.noticed.remark(recover::LONG_TRACE.into());
         }
         ReadyRun { plan, outcome: Ready::Trace(ReadyTrace { words: finished.trace, result, suspect }) }
     }
@@ -328,6 +325,10 @@ impl Target for NativeTarget {
 
     fn take_turns(&mut self) {
         self.options.takes_turns = true;
+    }
+
+    fn knowledge(&self) -> Vec<u8> {
+        self.session.as_ref().map(|session| saved::knowledge(&session.shared)).unwrap_or_default()
     }
 
     fn window(&self) -> usize {

@@ -90,7 +90,7 @@ impl NativeTarget {
             self.decoder.decode(words, trace.result, into)?;
         }
         if trace.suspect {
-            self.remarks.insert(recover::ACCIDENT.into());
+            self.options.noticed.remark(recover::ACCIDENT.into());
         }
         Ok(())
     }

@@ -135,7 +135,7 @@ impl NativeTarget {
         let mut plans = vec![plan];
         plans.extend(ready.into_iter().flat_map(|batch| batch.runs).map(|run| run.plan));
         self.suspect = true;
-        self.remarks.insert(format!("a run was repeated because {}", fault.describe()));
+        self.options.noticed.remark(format!("a run was repeated because {}", fault.describe()));
         self.recall(plans);
         self.restart()
     }
@@ -191,7 +191,9 @@ impl NativeTarget {
         if let Some(signal) = signal_of(fault) {
             add_crash(&mut execution, signal, fault.describe());
         }
-        self.remarks.extend(remark_on(fault));
+        if let Some(remark) = remark_on(fault) {
+            self.options.noticed.remark(remark);
+        }
         execution
     }
 }

@@ -242,7 +242,9 @@ fn recording_of(body: Body) -> Result<Recording, String> {
         });
     }
     execution.incidents = body.incidents.into_iter().map(incident_of).collect::<Result<_, _>>()?;
-    check(&execution)?;
+    if !execution.is_sound() {
+        return Err("its parts do not fit each other".into());
+    }
     let schedule = entries_of(body.entries, &execution)?;
     let finding =
         body.finding.map(|text| serde_json::from_str(&text)).transpose().map_err(|error| error.to_string())?;
@@ -295,24 +297,6 @@ fn entries_of(rows: Vec<EntryRow>, execution: &Execution) -> Result<Vec<Schedule
         }
     });
     Ok(entries.collect())
-}
-
-/// Checks what all readers of an execution rely on.
-fn check(execution: &Execution) -> Result<(), String> {
-    let threads = execution.threads.len();
-    let steps = execution.events.len();
-    let known = |thread: u16| usize::from(thread) < threads;
-    let within = |after: u32| after as usize <= steps;
-    let fine = execution.pending.len() == threads
-        && execution.pending.iter().enumerate().all(|(n, pending)| usize::from(pending.event.thread) == n)
-        && execution.events.iter().all(|step| known(step.thread))
-        && execution
-            .accesses
-            .iter()
-            .all(|a| known(a.thread) && within(a.after) && a.addr.checked_add(a.size).is_some())
-        && execution.accesses.is_sorted_by_key(|access| access.after)
-        && execution.incidents.iter().all(|incident| known(incident.thread) && within(incident.after));
-    if fine { Ok(()) } else { Err("its parts do not fit each other".into()) }
 }
 
 fn step_row(event: &Event, objects: &mut Near, places: &mut Near) -> StepRow {

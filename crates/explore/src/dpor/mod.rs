@@ -45,6 +45,7 @@
 
 mod order;
 mod races;
+mod saved;
 mod sizes;
 mod tree;
 
@@ -57,7 +58,9 @@ use raddle_model::semantics::Mark;
 use raddle_model::{Access, Choice, Event, Execution, Footprint, Pending, PendingState, Request, SyncState};
 use raddle_vocab::RunStatus;
 use raddle_vocab::policy::Policy;
+use serde::{Deserialize, Serialize};
 
+use crate::saved::{Loader, Saver, Unusable};
 use crate::stateful::summary::{PathEvent, StateSummary};
 use crate::stateful::{SleepKey, StateMatcher, begins_timed_wait};
 use crate::strategy::{
@@ -71,7 +74,7 @@ use tree::{Attempt, ChosenEvent, EnabledThread, Tree};
 const BATCH: usize = 32;
 
 /// A run that is wanted: from a state, with a choice.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Task {
     /// `None`: the first run.
     from: Option<(u32, Choice)>,
@@ -590,6 +593,14 @@ impl Strategy for Dpor {
 
     fn estimate(&self) -> Option<Estimate> {
         Some(self.tree.estimate(self.runs, self.matcher.is_some()))
+    }
+
+    fn save(&self, into: &mut Saver) {
+        self.save_search(into);
+    }
+
+    fn restore(&mut self, from: &mut Loader<'_>) -> Result<(), Unusable> {
+        self.restore_search(from)
     }
 
     fn states(&self) -> u64 {

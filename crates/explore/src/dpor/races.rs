@@ -5,6 +5,7 @@ use raddle_model::depend::{conflict, footprint};
 use raddle_model::semantics::Mark;
 use raddle_model::{Choice, Event, Execution, Footprint, Operation as _, Pending, PendingState, SyncState, Touch};
 use raddle_vocab::Outcome;
+use serde::{Deserialize, Serialize};
 
 use super::order::Order;
 use super::tree::{Attempt, HintedChoice, Tree};
@@ -62,7 +63,7 @@ pub(super) struct Analysis<'a> {
 }
 
 /// A reversal that is possible if a value ends a spin loop, of which that is not known.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Question {
     /// The state in which the reversal starts.
     pub node: u32,

@@ -10,13 +10,14 @@
 //! ends of the range.
 
 use raddle_model::Estimate;
+use serde::{Deserialize, Serialize};
 
 /// The share of the old figures when a new one comes in: later parts of the search tell more about the
 /// rest than earlier ones.
 const MEMORY: f64 = 0.98;
 
 /// Attempts at one depth.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Level {
     /// Finished attempts, and their runs, both with older ones counting less.
     attempts: f64,
@@ -39,7 +40,7 @@ impl Level {
 }
 
 /// What is known of each depth.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct SubtreeSizes {
     levels: Vec<Level>,
 }

@@ -3,6 +3,7 @@
 
 use raddle_model::depend::conflict;
 use raddle_model::{Choice, Estimate, Event, Footprint};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 use super::sizes::{OpenState, SubtreeSizes};
@@ -30,14 +31,14 @@ impl ChosenEvent {
 }
 
 /// A thread that can step in a state, and how many successors its operation has.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct EnabledThread {
     pub thread: u16,
     pub successors: u16,
 }
 
 /// A choice that is known to be possible behind another one.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct HintedChoice {
     pub choice: Choice,
     /// The thread that it creates.
@@ -45,7 +46,7 @@ pub(super) struct HintedChoice {
 }
 
 /// Something to be tried: a choice, and further ones that are known to be possible behind it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Attempt {
     pub choice: Choice,
     /// The thread that the choice creates, if something follows.
@@ -56,10 +57,10 @@ pub(super) struct Attempt {
 /// A state.
 #[derive(Debug, Default)]
 pub(super) struct Node {
-    parent: Option<u32>,
+    pub(super) parent: Option<u32>,
     /// How it was reached from its parent.
-    via: Option<Choice>,
-    serial: u64,
+    pub(super) via: Option<Choice>,
+    pub(super) serial: u64,
     /// Number of events that lead to it.
     pub depth: u32,
     /// Threads that are enabled.
@@ -70,17 +71,17 @@ pub(super) struct Node {
     pub done: Vec<ChosenEvent>,
     /// Choices that were handed out, or that turned out to be impossible.
     pub asked: Vec<Choice>,
-    untried: Vec<Attempt>,
+    pub(super) untried: Vec<Attempt>,
     /// Attempts that were handed out.
-    tries: u32,
+    pub(super) tries: u32,
     /// Finished attempts that led to a state below.
-    grown: u32,
+    pub(super) grown: u32,
     /// Runs that attempts here and below have led to.
-    runs: u64,
+    pub(super) runs: u64,
     /// Whether an attempt in the parent led here, and not the run that found the parent.
-    is_attempt: bool,
+    pub(super) is_attempt: bool,
     /// Runs under way and children that are still of interest.
-    open: u32,
+    pub(super) open: u32,
     /// In a search that recognises states.
     pub matching: Option<Box<NodeMatching>>,
     /// In such a search: what the next operation of each thread that is enabled touches.
@@ -131,12 +132,12 @@ impl Node {
 /// The nodes of interest.
 #[derive(Debug, Default)]
 pub(super) struct Tree {
-    nodes: Vec<Node>,
-    free: Vec<u32>,
+    pub(super) nodes: Vec<Node>,
+    pub(super) free: Vec<u32>,
     /// Nodes with something to be tried, by serial number.
-    waiting: BTreeSet<(u64, u32)>,
-    made: u64,
-    sizes: SubtreeSizes,
+    pub(super) waiting: BTreeSet<(u64, u32)>,
+    pub(super) made: u64,
+    pub(super) sizes: SubtreeSizes,
 }
 
 impl Tree {

@@ -5,6 +5,8 @@ use std::collections::VecDeque;
 use raddle_model::Request;
 
 use super::WorkItem;
+use super::schedule::{ScheduleLoader, ScheduleRow, ScheduleSaver};
+use crate::saved::{Loader, Saver, Unusable};
 use crate::strategy::scheduled;
 
 /// Work items that are taken from the stack at a time and explored in the order of their
@@ -59,6 +61,30 @@ impl Frontier {
     /// Work items that are known and not explored.
     pub fn len(&self) -> usize {
         self.stack.len() + self.batch.len() + self.under_way.len()
+    }
+
+    /// Its work items as they are saved: those on the stack, in the batch and under way.
+    pub fn rows(&self, schedules: &mut ScheduleSaver) -> [Vec<ScheduleRow>; 3] {
+        let mut rows = |items: &mut dyn Iterator<Item = &WorkItem>| -> Vec<ScheduleRow> {
+            items.map(|item| schedules.row(&item.schedule)).collect()
+        };
+        [rows(&mut self.stack.iter()), rows(&mut self.batch.iter()), rows(&mut self.under_way.iter())]
+    }
+
+    /// The frontier with these work items.
+    pub fn load(from: &mut Loader<'_>, schedules: &ScheduleLoader) -> Result<Self, Unusable> {
+        let [stack, batch, under_way]: [Vec<ScheduleRow>; 3] = from.take()?;
+        let item = |row| Ok(WorkItem { schedule: schedules.schedule(row)? });
+        Ok(Frontier {
+            stack: stack.into_iter().map(item).collect::<Result<_, _>>()?,
+            batch: batch.into_iter().map(item).collect::<Result<_, _>>()?,
+            under_way: under_way.into_iter().map(item).collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Writes the rows.
+    pub fn save(rows: &[Vec<ScheduleRow>; 3], into: &mut Saver) {
+        into.put(rows);
     }
 
     /// Nothing is explored any more.

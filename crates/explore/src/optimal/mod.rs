@@ -99,9 +99,11 @@ use raddle_model::Estimate;
 use raddle_model::{Execution, Request};
 use raddle_vocab::RunStatus;
 
+use crate::saved::{Loader, Saver, Unusable};
 use crate::strategy::{Classification, IncompleteReason, Observation, Strategy, incomplete_reason_of, is_endless};
 use crate::unpredictability::{Cause, unpredictability};
 use frontier::Frontier;
+use schedule::{ScheduleLoader, ScheduleSaver};
 use sweep::TreeSampler;
 
 pub use expand::Expander;
@@ -185,7 +187,7 @@ impl Optimal {
     fn diverged(&mut self) -> Classification {
         self.redundant += 1;
         self.frontier.explored(std::iter::empty());
-        if self.redundant > REDUNDANT_ALLOWED + REDUNDANT_EACH * self.counted {
+        if self.redundant > REDUNDANT_ALLOWED + REDUNDANT_EACH.saturating_mul(self.counted) {
             self.frontier.close();
             self.incomplete = Some(IncompleteReason::BusyWaiting);
         }
@@ -258,6 +260,27 @@ impl Strategy for Optimal {
 
     fn incomplete_reason(&self) -> Option<IncompleteReason> {
         self.incomplete
+    }
+
+    fn save(&self, into: &mut Saver) {
+        let mut schedules = ScheduleSaver::default();
+        let (frontier, sampler) = (self.frontier.rows(&mut schedules), self.sampler.row(&mut schedules));
+        schedules.save(into);
+        Frontier::save(&frontier, into);
+        sampler.save(into);
+        let samples: Vec<bool> = self.purposes.iter().map(|&purpose| purpose == Purpose::Sample).collect();
+        into.put(&(samples, self.incomplete, self.counted, self.redundant));
+    }
+
+    fn restore(&mut self, from: &mut Loader<'_>) -> Result<(), Unusable> {
+        let schedules = ScheduleLoader::load(from)?;
+        self.frontier = Frontier::load(from, &schedules)?;
+        self.sampler = TreeSampler::load(from, &schedules)?;
+        let samples: Vec<bool>;
+        (samples, self.incomplete, self.counted, self.redundant) = from.take()?;
+        let purpose = |is_sample| if is_sample { Purpose::Sample } else { Purpose::Explore };
+        self.purposes = samples.into_iter().map(purpose).collect();
+        Ok(())
     }
 
     fn estimate(&self) -> Option<Estimate> {

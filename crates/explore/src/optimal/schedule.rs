@@ -4,6 +4,10 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use raddle_model::{Choice, common_choices};
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+use crate::saved::{Loader, Saver, Unusable};
 
 /// A child whose schedule begins with so many transitions of its parent shares them. Written out,
 /// the schedules of all children would take memory that grows with the square of the length.
@@ -86,6 +90,62 @@ impl Schedule {
 /// The first of two parts that is not empty, and what is behind it.
 fn first_part([first, second]: [&[Choice]; 2]) -> (&[Choice], &[Choice]) {
     if first.is_empty() { (second, &[]) } else { (first, second) }
+}
+
+/// A schedule as it is saved: the number of the parent's execution with the transitions that are
+/// shared with it, and the own ones.
+#[derive(Serialize, Deserialize)]
+pub(super) struct ScheduleRow {
+    parent: Option<(u32, u32)>,
+    own: Vec<Choice>,
+}
+
+/// Saves schedules, each parent's execution once.
+#[derive(Default)]
+pub(super) struct ScheduleSaver {
+    parents: Vec<Arc<[Choice]>>,
+    numbers: FxHashMap<*const Choice, u32>,
+}
+
+impl ScheduleSaver {
+    pub fn row(&mut self, schedule: &Schedule) -> ScheduleRow {
+        let parent = schedule.parent.as_ref().map(|(parent, count)| {
+            let number = *self.numbers.entry(parent.as_ptr()).or_insert_with(|| {
+                self.parents.push(Arc::clone(parent));
+                self.parents.len() as u32 - 1
+            });
+            (number, *count as u32)
+        });
+        ScheduleRow { parent, own: schedule.own.clone() }
+    }
+
+    /// Writes the parents, which belong before the rows.
+    pub fn save(&self, into: &mut Saver) {
+        let parents: Vec<&[Choice]> = self.parents.iter().map(AsRef::as_ref).collect();
+        into.put(&parents);
+    }
+}
+
+/// Gives back saved schedules.
+pub(super) struct ScheduleLoader {
+    parents: Vec<Arc<[Choice]>>,
+}
+
+impl ScheduleLoader {
+    pub fn load(from: &mut Loader<'_>) -> Result<Self, Unusable> {
+        let parents: Vec<Vec<Choice>> = from.take()?;
+        Ok(ScheduleLoader { parents: parents.into_iter().map(Into::into).collect() })
+    }
+
+    pub fn schedule(&self, row: ScheduleRow) -> Result<Schedule, Unusable> {
+        let ScheduleRow { parent, own } = row;
+        let Some((number, count)) = parent else { return Ok(Schedule::from(own)) };
+        let (parent, count) = (self.parents.get(number as usize), count as usize);
+        match parent.filter(|parent| count <= parent.len()) {
+            Some(parent) => Ok(Schedule { parent: Some((Arc::clone(parent), count)), own }),
+            None => Err(Unusable::because("a schedule begins with one that is not there")),
+        }
+    }
 }
 
 /// Makes the schedules of the children of one execution.

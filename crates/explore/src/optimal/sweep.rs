@@ -25,8 +25,11 @@ use std::collections::{BTreeMap, VecDeque};
 use raddle_model::Estimate;
 use raddle_model::Request;
 use raddle_vocab::policy::mix;
+use serde::{Deserialize, Serialize};
 
 use super::WorkItem;
+use super::schedule::{ScheduleLoader, ScheduleRow, ScheduleSaver};
+use crate::saved::{Loader, Saver, Unusable};
 use crate::strategy::scheduled;
 
 /// The search makes so many runs before samples are taken: small searches end without any.
@@ -70,7 +73,56 @@ pub(super) struct TreeSampler {
     drawn: u64,
 }
 
+/// The samples as they are saved.
+#[derive(Serialize, Deserialize)]
+pub(super) struct SamplerRow {
+    strata: Vec<(Stratum, ScheduleRow, f64)>,
+    under_way: Vec<(ScheduleRow, u32, f64)>,
+    swept: f64,
+    sweeps: Vec<f64>,
+    samples: u64,
+    drawn: u64,
+}
+
+impl SamplerRow {
+    pub fn save(&self, into: &mut Saver) {
+        into.put(self);
+    }
+}
+
 impl TreeSampler {
+    /// As it is saved.
+    pub fn row(&self, schedules: &mut ScheduleSaver) -> SamplerRow {
+        let strata = self.strata.iter();
+        SamplerRow {
+            strata: strata.map(|(stratum, one)| (*stratum, schedules.row(&one.item.schedule), one.weight)).collect(),
+            under_way: self.under_way.iter().map(|(item, d, w)| (schedules.row(&item.schedule), *d, *w)).collect(),
+            swept: self.swept,
+            sweeps: self.sweeps.clone(),
+            samples: self.samples,
+            drawn: self.drawn,
+        }
+    }
+
+    /// The saved samples.
+    pub fn load(from: &mut Loader<'_>, schedules: &ScheduleLoader) -> Result<Self, Unusable> {
+        let row: SamplerRow = from.take()?;
+        let item = |row| Ok(WorkItem { schedule: schedules.schedule(row)? });
+        let strata = row
+            .strata
+            .into_iter()
+            .map(|(stratum, row, weight)| item(row).map(|item| (stratum, Representative { item, weight })));
+        let under_way = row.under_way.into_iter().map(|(row, depth, weight)| Ok((item(row)?, depth, weight)));
+        Ok(TreeSampler {
+            strata: strata.collect::<Result<_, Unusable>>()?,
+            under_way: under_way.collect::<Result<_, Unusable>>()?,
+            swept: row.swept,
+            sweeps: row.sweeps,
+            samples: row.samples,
+            drawn: row.drawn,
+        })
+    }
+
     /// The next sample, if one is due after so many runs of the search.
     pub fn next(&mut self, runs: u64) -> Option<Request> {
         let share = match self.sweeps.len() {
@@ -78,7 +130,7 @@ impl TreeSampler {
             1..ENOUGH_SWEEPS => EARLY_SWEEPS,
             _ => LATER_SWEEPS,
         };
-        if runs < FIRST || self.samples * share > runs {
+        if runs < FIRST || self.samples.saturating_mul(share) > runs {
             return None;
         }
         if self.strata.is_empty() && self.under_way.is_empty() {
@@ -122,7 +174,7 @@ impl TreeSampler {
         for item in children {
             let length = item.schedule.len();
             let (index, of) = counts.entry(length).or_default();
-            let stratum = (depth + 1, length, place(*index, *of));
+            let stratum = (depth.saturating_add(1), length, place(*index, *of));
             *index += 1;
             self.meet(stratum, item, weight);
         }
@@ -147,7 +199,7 @@ impl TreeSampler {
 
     /// A number from 0 to 1.
     fn draw(&mut self) -> f64 {
-        self.drawn += 1;
+        self.drawn = self.drawn.wrapping_add(1);
         (mix(self.drawn) >> 11) as f64 / (1u64 << 53) as f64
     }
 

@@ -30,6 +30,7 @@ use raddle_model::facts::{FunctionId, Site};
 use raddle_model::finding::Prune;
 
 use crate::restart::{RestartOnSpinloop, optimal_with_dpor_fallback};
+use crate::saved::{Loader, Saver, Unusable};
 use crate::strategy::{Classification, IncompleteReason, Observation, Strategy};
 use search::Search;
 
@@ -118,6 +119,16 @@ impl Strategy for Pdp {
 
     fn estimate(&self) -> Option<Estimate> {
         None
+    }
+
+    fn save(&self, into: &mut Saver) {
+        into.put(&self.figures);
+        self.search.save(into);
+    }
+
+    fn restore(&mut self, from: &mut Loader<'_>) -> Result<(), Unusable> {
+        self.figures = from.take()?;
+        self.search.restore(from)
     }
 
     fn prune(&self) -> Prune {

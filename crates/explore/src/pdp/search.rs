@@ -9,15 +9,17 @@ use raddle_model::object::ThreadOp;
 use raddle_model::{
     Choice, Event, Execution, Footprint, Op, Operation as _, Request, SyncState, VectorClock, depend, footprint,
 };
+use serde::{Deserialize, Serialize};
 
 use super::Knowledge;
 use super::reverse::{gave_up, reversible};
 use super::sweep::{Hypothesis, Sweep, Swept};
 use super::trace::{Trace, worst_pending};
+use crate::saved::{Loader, Saver, Unusable};
 use crate::strategy::{Classification, IncompleteReason, incomplete_reason_of, scheduled};
 
 /// One state of the execution under way.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Node {
     /// Threads that can step, with the number of successors.
     enabled: Vec<(u16, u16)>,
@@ -73,6 +75,15 @@ impl Search {
 
     pub fn next(&mut self) -> Option<Request> {
         self.wanted.take().map(scheduled)
+    }
+
+    pub fn save(&self, into: &mut Saver) {
+        into.put(&(&self.stack, &self.wanted, self.incomplete));
+    }
+
+    pub fn restore(&mut self, from: &mut Loader<'_>) -> Result<(), Unusable> {
+        (self.stack, self.wanted, self.incomplete) = from.take()?;
+        Ok(())
     }
 
     pub fn learn(&mut self, execution: &Execution, figures: &mut Prune) -> Classification {

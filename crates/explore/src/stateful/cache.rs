@@ -13,21 +13,21 @@ pub(crate) type SleepKey = Vec<Choice>;
 
 /// One way in which a state was explored.
 #[derive(Debug)]
-struct Explored {
-    sleep: SleepKey,
-    summary: Rc<StateSummary>,
-    weight: usize,
+pub(super) struct Explored {
+    pub sleep: SleepKey,
+    pub summary: Rc<StateSummary>,
+    pub weight: usize,
 }
 
 /// The states; the oldest are forgotten when there are too many.
 #[derive(Debug)]
 pub(crate) struct StateCache {
-    states: FxHashMap<StateKey, Vec<Explored>>,
+    pub(super) states: FxHashMap<StateKey, Vec<Explored>>,
     /// In the order in which they were stored.
-    order: VecDeque<StateKey>,
-    weight: usize,
-    limit: usize,
-    stored: u64,
+    pub(super) order: VecDeque<StateKey>,
+    pub(super) weight: usize,
+    pub(super) limit: usize,
+    pub(super) stored: u64,
 }
 
 impl StateCache {
@@ -61,12 +61,13 @@ impl StateCache {
             self.stored += 1;
         }
         all.push(Explored { sleep, summary: Rc::new(summary), weight });
-        self.weight += weight;
+        self.weight = self.weight.saturating_add(weight);
         while self.weight > self.limit
             && let Some(oldest) = self.order.pop_front()
         {
             let gone = self.states.remove(&oldest).unwrap_or_default();
-            self.weight -= gone.iter().map(|explored| explored.weight).sum::<usize>();
+            let weight = gone.iter().map(|explored| explored.weight).fold(0, usize::saturating_add);
+            self.weight = self.weight.saturating_sub(weight);
         }
     }
 }

@@ -10,9 +10,10 @@ use raddle_model::race::Touching;
 use raddle_model::{Access, AccessKind, Event, Operation as _};
 use raddle_vocab::MemOrder;
 use rustc_hash::{FxHashMap, FxHashSet};
+use serde::{Deserialize, Serialize};
 
 /// Something that has a vector clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) enum ClockVar {
     /// A thread.
     Thread(u16),
@@ -28,7 +29,7 @@ pub(crate) enum ClockVar {
 pub(crate) type Sources = Rc<[ClockVar]>;
 
 /// A range of bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) struct Range {
     pub addr: u64,
     pub size: u64,
@@ -53,7 +54,7 @@ impl Range {
 }
 
 /// An access that may race.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) struct SharedAccess {
     pub thread: u16,
     pub range: Range,

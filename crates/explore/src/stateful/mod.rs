@@ -34,6 +34,7 @@ mod cache;
 mod flow;
 mod ordered;
 mod path_clocks;
+pub(crate) mod saved;
 mod sharing;
 pub(crate) mod summary;
 mod threads;

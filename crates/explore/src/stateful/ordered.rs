@@ -25,14 +25,15 @@ use raddle_model::object::{LockChange, MutexAction, Patience, RwlockAction, Thre
 use raddle_model::{Event, Footprint, Op, Touch};
 use raddle_vocab::{Outcome, SECTION};
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 /// Mutexes, sorted.
 pub(crate) type Mutexes = SmallVec<[u64; 2]>;
 
 /// What all events that touch a cell have in common.
-#[derive(Debug)]
-struct CellUse {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct CellUse {
     /// They create, start, end or join a thread.
     is_life: bool,
     /// They take a lock, waiting for it if need be, or give back what their thread holds.
@@ -44,7 +45,7 @@ struct CellUse {
 /// How the objects of a program are used, and where the threads of the present execution are.
 #[derive(Debug, Default)]
 pub(crate) struct OrderedUses {
-    cells: FxHashMap<u64, CellUse>,
+    pub(super) cells: FxHashMap<u64, CellUse>,
     /// Locks that each thread holds, once for each time that it took them, and whether only for reading.
     held: Vec<Vec<(u64, bool)>>,
     /// Threads that were created and not joined.

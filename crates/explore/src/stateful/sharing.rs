@@ -6,6 +6,7 @@
 
 use raddle_model::depend::{bytes_within, cells};
 use rustc_hash::{FxHashMap, FxHashSet};
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 use super::flow::{Range, SharedAccess};
@@ -15,7 +16,7 @@ use super::ordered::Mutexes;
 pub(super) const LARGE: u64 = if cfg!(test) { 64 } else { 1 << 16 };
 
 /// What is known of one cell.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct CellUse {
     is_shared: bool,
     /// Whether threads access it in conflicting ways.
@@ -42,7 +43,7 @@ impl CellUse {
 }
 
 /// Sharing of memory.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Sharing {
     cells: FxHashMap<u64, CellUse>,
     known: FxHashSet<(SharedAccess, Mutexes)>,

@@ -43,7 +43,7 @@ pub(crate) struct EventList {
 /// What an operation is, whatever lies before it.
 #[derive(Debug)]
 pub(crate) struct OperationKind {
-    name: u64,
+    pub(super) name: u64,
     pub event: Event,
     /// How it was pending, if it was.
     pub pending: Option<Pending>,
@@ -60,15 +60,15 @@ pub(crate) struct LateOperation {
     /// What these events touch.
     pub past_touches: TouchSet,
     /// Threads that can make the first of these events or the operation, with its touches.
-    initials: SmallVec<[(u16, TouchNumbers); 2]>,
+    pub(super) initials: SmallVec<[(u16, TouchNumbers); 2]>,
     /// These threads.
-    initial_threads: Threads,
+    pub(super) initial_threads: Threads,
     /// These events, in order.
     pub past: Option<Rc<EventList>>,
 }
 
 /// The bit of a thread. With more threads than bits no states are compared, so some may share one.
-fn thread_bit(thread: u16) -> u64 {
+pub(super) fn thread_bit(thread: u16) -> u64 {
     1 << thread.min(63)
 }
 
@@ -148,7 +148,7 @@ impl LateOperation {
 }
 
 /// A number for an operation. Entries with the same number are about the same operation.
-fn name(event: &Event, touches: &[Touch]) -> u64 {
+pub(super) fn name(event: &Event, touches: &[Touch]) -> u64 {
     let sum = touches.iter().fold(0u64, |sum, touch| {
         sum.wrapping_add(mix(touch.cell ^ mix(u64::from(touch.bytes) | (touch.mode as u64) << 8)))
     });
@@ -163,9 +163,9 @@ pub(crate) type LateAccess = (SharedAccess, Sources);
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StateSummary {
     /// Sorted by name.
-    operations: Vec<Rc<LateOperation>>,
+    pub(super) operations: Vec<Rc<LateOperation>>,
     /// Sorted by access.
-    accesses: Vec<LateAccess>,
+    pub(super) accesses: Vec<LateAccess>,
 }
 
 /// Adds an entry to a sorted list behind all smaller ones. `is_covered`: whether the first of two

@@ -10,11 +10,21 @@ use rustc_hash::FxHashMap;
 /// The numbers.
 #[derive(Debug, Default)]
 pub(crate) struct ThreadNumbers {
-    threads: Vec<ThreadInfo>,
+    pub(super) threads: Vec<ThreadInfo>,
     by_path: FxHashMap<ThreadPath, u16>,
 }
 
 impl ThreadNumbers {
+    /// The numbers of threads with these paths, in order; `None` if one occurs twice.
+    pub fn of(paths: Vec<ThreadPath>) -> Option<Self> {
+        let mut numbers = ThreadNumbers::default();
+        let mut is_next = |(number, path)| {
+            let thread = ThreadInfo { path, parent: None, name: None };
+            usize::from(numbers.number(&thread)) == number
+        };
+        paths.into_iter().enumerate().all(&mut is_next).then_some(numbers)
+    }
+
     /// Whether there are more threads than operations tell apart.
     pub fn is_crowded(&self) -> bool {
         self.threads.len() > usize::from(Woken::LIMIT)

@@ -4,13 +4,14 @@
 
 use raddle_model::{Footprint, Touch};
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 /// Numbers of the touches of one event.
 pub(crate) type TouchNumbers = SmallVec<[u32; 4]>;
 
 /// A set of touches.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct TouchSet {
     words: SmallVec<[u64; 4]>,
 }
@@ -34,6 +35,11 @@ impl TouchSet {
     /// Whether the sets have one in common.
     pub fn meets(&self, other: &TouchSet) -> bool {
         self.words.iter().zip(&other.words).any(|(mine, others)| mine & others != 0)
+    }
+
+    /// Whether it has touches with numbers below this one only.
+    pub fn is_below(&self, number: usize) -> bool {
+        self.numbers().last().is_none_or(|last| (last as usize) < number)
     }
 
     /// Their numbers, in order.
@@ -61,6 +67,23 @@ pub(crate) struct TouchTable {
 }
 
 impl TouchTable {
+    /// The touches in the order of their numbers.
+    pub fn all(&self) -> Vec<Touch> {
+        self.entries.iter().map(|entry| entry.touch).collect()
+    }
+
+    /// The table in which these touches have the numbers of their places; `None` if one occurs twice.
+    pub fn of(touches: Vec<Touch>) -> Option<Self> {
+        let mut table = TouchTable::default();
+        let is_next = |(number, touch)| table.number(touch) as usize == number;
+        touches.into_iter().enumerate().all(is_next).then_some(table)
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
     /// The numbers of the touches.
     pub fn numbers(&mut self, touches: &Footprint) -> TouchNumbers {
         touches.iter().map(|&touch| self.number(touch)).collect()

@@ -77,11 +77,11 @@ fn a_bound_on_events_cuts_runs() {
 
 #[test]
 fn a_bound_on_time_ends_an_endless_search() {
-    let mut strategy = TimeLimit::new(Sampling::random(1), Duration::from_millis(50));
+    let mut strategy = TimeLimit::new(Sampling::random(1), Some(Duration::from_millis(50)));
     let (stats, incomplete) = run(&mut strategy, &counters(2));
     assert!(stats.executions > 0);
     assert_eq!(incomplete, Some(IncompleteReason::Time));
-    let mut strategy = TimeLimit::new(Dfs::of_traces(0), Duration::MAX);
+    let mut strategy = TimeLimit::new(Dfs::of_traces(0), Some(Duration::MAX));
     assert_eq!(run(&mut strategy, &counters(2)).1, None);
 }
 

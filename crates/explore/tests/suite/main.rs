@@ -6,6 +6,7 @@ mod defects;
 mod dfs;
 mod dpor;
 mod driver;
+mod durable;
 mod estimate;
 mod generated;
 mod holes;

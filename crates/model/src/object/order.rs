@@ -7,7 +7,7 @@ use super::AtomicOp;
 use crate::race::Touching;
 
 /// Sorts of things that carry order from one thread to another. Each has a name space of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Carrier {
     /// A mutex, semaphore, once control, channel; writers of a read-write lock.
     Object,

@@ -20,7 +20,7 @@ const RECENT: u64 = 64;
 const NONE: u32 = u32::MAX;
 
 /// What an access does to memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Touching {
     /// A plain read.
     Read,

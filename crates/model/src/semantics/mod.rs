@@ -299,6 +299,22 @@ impl SyncState {
         self.failing.contains(&read)
     }
 
+    /// What was learnt of values that hold threads, and of values that do not, in order.
+    #[must_use]
+    pub fn learnt(&self) -> [Vec<(u16, u64)>; 2] {
+        [&self.failing, &self.ending].map(|set| {
+            let mut all: Vec<(u16, u64)> = set.iter().copied().collect();
+            all.sort_unstable();
+            all
+        })
+    }
+
+    /// Learns again what was learnt before.
+    pub fn learn_again(&mut self, [failing, ending]: [Vec<(u16, u64)>; 2]) {
+        self.failing.extend(failing);
+        self.ending.extend(ending);
+    }
+
     /// Learns which values held threads in an execution, and which did not. This outlives the run.
     pub fn learn_failing(&mut self, execution: &Execution) {
         for &FailingValue { read, value } in &execution.failing {

@@ -6,7 +6,8 @@
 //! * `context`: [`context::switch`] and [`context::prepare`] for fibers;
 //!   [`context::prepare_processor`] at the start; [`context::float_state`].
 //! * `tls`: [`tls::thread_pointer`], and where static thread-local storage lies relative to it
-//!   ([`tls::bytes_to_reach`], [`tls::static_block`]).
+//!   ([`tls::bytes_to_reach`], [`tls::static_block`]); what the C library keeps there that differs from
+//!   process to process ([`tls::guards`], [`tls::unmixed`]).
 //! * `entry`: the stubs through which the program enters the runtime (`export!`, `hook!`,
 //!   `read_hook!`, `intercept!`), `register!`, the registers that the stubs store
 //!   ([`entry::Registers`], [`entry::ENTERED`], [`entry::registers`], [`entry::take_call`], [`entry::return_address`]),

@@ -64,6 +64,7 @@ pub extern "C" fn __raddle_start(_count: i32, _arguments: *const *const u8, envi
     crate::interpose::io::kernel_buffers::prepare();
     crate::interpose::thread::cancel::prepare();
     crate::interpose::process::couriers::prepare();
+    crate::syscall::libc_real::find_all();
     forget_failed_lookups();
     crate::interpose::process::crash::install_handlers();
     sched::preemption::prepare();

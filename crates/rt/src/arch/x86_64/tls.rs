@@ -11,6 +11,23 @@ pub fn thread_pointer() -> u64 {
     base
 }
 
+/// Numbers that the C library draws at the start of each process: what it puts on stacks to notice that
+/// they were overwritten, and what it mixes into code addresses that it keeps.
+pub fn guards() -> [u64; 2] {
+    let (stack, pointer): (u64, u64);
+    // SAFETY: both are words of the control block, at offsets that compilers rely on.
+    unsafe {
+        asm!("mov {}, qword ptr fs:[0x28]", out(reg) stack, options(nostack, readonly));
+        asm!("mov {}, qword ptr fs:[0x30]", out(reg) pointer, options(nostack, readonly));
+    }
+    [stack, pointer]
+}
+
+/// The address that the C library keeps as this word, by the number that it mixes into addresses.
+pub fn unmixed(word: u64, guard: u64) -> u64 {
+    word.rotate_right(17) ^ guard
+}
+
 /// How many bytes of static storage a thread must have for `block` to be part of it, if `block` is
 /// a module's thread-local storage in the running thread. Dynamically allocated blocks give huge
 /// numbers.
