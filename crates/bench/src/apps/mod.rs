@@ -301,7 +301,8 @@ fn table(rows: &[Row]) -> String {
     if measured.is_empty() {
         return text;
     }
-    text += "\nCosts of one run with an input of 350 KB: CPU time as a multiple of the native one, memory of the\nlargest process in MB\n";
+    text += "\nCosts of one run with an input of 350 KB: CPU time as a multiple of the native one,\n";
+    text += "memory of the largest process in MB\n";
     text += "program    native s    MB  raddle x    MB    TSan x    MB\n";
     for (row, costs) in measured {
         let seconds = |name: &str| costs[name]["cpu_s"].as_f64().unwrap_or(0.0);

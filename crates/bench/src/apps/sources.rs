@@ -106,7 +106,8 @@ impl Store {
     fn get_from_cargo(&self, name: &str, version: &str, place: &Path) -> Result<(), BenchError> {
         let project = tempfile::tempdir()?;
         let manifest = format!(
-            "[package]\nname = \"thrown-away\"\nedition = \"2021\"\n[workspace]\n[dependencies]\n{name} = \"={version}\"\n"
+            "[package]\nname = \"thrown-away\"\nedition = \"2021\"\n[workspace]\n[dependencies]\n\
+             {name} = \"={version}\"\n"
         );
         fs::write(project.path().join("Cargo.toml"), manifest)?;
         fs::create_dir(project.path().join("src"))?;

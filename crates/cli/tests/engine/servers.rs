@@ -17,7 +17,7 @@ pub const TESTS: &[(&str, fn())] = &[
     ("peers_are_recorded", peers_are_recorded),
     ("a_server_that_is_interrupted_is_recorded", a_server_that_is_interrupted_is_recorded),
     ("directories_of_scripts_are_read_first", directories_of_scripts_are_read_first),
-    ("a_client_that_nobody_answers_is_in_a_deadlock", nobody_answers),
+    ("a_client_without_an_answer_is_in_a_deadlock", no_answer),
 ];
 
 fn case(name: &str) -> PathBuf {
@@ -92,7 +92,7 @@ fn runs_and_predictions_have_clients() {
     assert!(!predicted.stdout().contains("deadlock"), "{}", predicted.all());
 }
 
-/// A port that nobody listens at.
+/// A port that is free.
 fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
@@ -226,7 +226,7 @@ fn directories_of_scripts_are_read_first() {
     }
 }
 
-fn nobody_answers() {
+fn no_answer() {
     let place = Place::new();
     let program = place.build(&case("echo.c"), &[]);
     let program = program.to_str().unwrap();

@@ -81,7 +81,7 @@ impl NativeTarget {
     fn decode_trace(&mut self, trace: &ReadyTrace, into: &mut Execution) -> Result<(), DecodeError> {
         let words = self.ready.front().map_or(&[][..], |batch| &batch.words[trace.words.clone()]);
         if self.options.join_accesses {
-            // Nobody goes on from here. If the accesses show nothing wrong, nobody needs them.
+            // The run is not searched further. Accesses that show nothing wrong are not needed.
             self.decoder.decode_without_accesses(words, trace.result, into)?;
             if !RaceDetector::new().is_clean(into, plain_accesses(words)) {
                 self.decoder.decode(words, trace.result, into)?;

@@ -1,6 +1,6 @@
 // status: 0
 // Neighbouring accesses of one place are one record. Those of two threads touch, but do not overlap, and
-// nobody is behind what it may access: nothing is wrong.
+// all of them are inside of live blocks: nothing is wrong.
 #include <pthread.h>
 #include <stdlib.h>
 
