@@ -80,7 +80,7 @@ pub enum StackEffect {
 
 /// A number that an instruction puts somewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Known {
+pub enum KnownValue {
     /// None.
     Nothing,
     /// The register holds this number, in its low four bytes at least.
@@ -130,7 +130,7 @@ pub struct Instruction {
     /// Whether it certainly does not write to its operand.
     pub only_reads: bool,
     /// What is known behind it.
-    pub known: Known,
+    pub known: KnownValue,
     /// What it compares.
     pub comparison: Comparison,
     /// Of a branch: whether it is taken where values that were compared are equal, or where they are not.
@@ -314,7 +314,7 @@ pub fn decode(bytes: &[u8]) -> Option<Instruction> {
         values: 0,
         changes: u16::MAX,
         only_reads: false,
-        known: Known::Nothing,
+        known: KnownValue::Nothing,
         comparison: Comparison::None,
         on_equal: None,
     };
@@ -432,8 +432,9 @@ fn plain_facts(decoded: &mut Instruction, opcode: u8, prefixes: Prefixes, bytes:
         0xb8..=0xbf if prefixes.size() == 4 => {
             decoded.changes = decoded.writes;
             let number = bytes.last_chunk().map(|bytes| i32::from_le_bytes(*bytes));
-            decoded.known =
-                number.map_or(Known::Nothing, |number| Known::Register(opcode & 7 | (prefixes.rex & 1) << 3, number));
+            decoded.known = number.map_or(KnownValue::Nothing, |number| {
+                KnownValue::Register(opcode & 7 | (prefixes.rex & 1) << 3, number)
+            });
         }
         _ => {}
     }
@@ -451,15 +452,15 @@ fn facts(decoded: &mut Instruction, opcode: u8, prefixes: Prefixes, found: &Oper
             decoded.changes = decoded.writes;
             decoded.only_reads = opcode == 0x8b;
             decoded.known = match (opcode, found.other, immediate) {
-                (0xc7, None, Some(number)) if is_slot => Known::Slot(number),
-                (0xc7, Some(other), Some(number)) => Known::Register(other, number),
-                (0x8b, None, _) if is_slot => Known::Load(middle),
-                _ => Known::Nothing,
+                (0xc7, None, Some(number)) if is_slot => KnownValue::Slot(number),
+                (0xc7, Some(other), Some(number)) => KnownValue::Register(other, number),
+                (0x8b, None, _) if is_slot => KnownValue::Load(middle),
+                _ => KnownValue::Nothing,
             };
         }
         (0x31 | 0x33, Some(other)) if is_whole && other == middle => {
             decoded.changes = decoded.writes;
-            decoded.known = Known::Register(middle, 0);
+            decoded.known = KnownValue::Register(middle, 0);
         }
         (0x39 | 0x3b, other) => {
             (decoded.changes, decoded.only_reads) = (0, true);

@@ -4,7 +4,7 @@
 //!
 //! Only the low four bytes of a constant are known. Whatever an instruction may change is forgotten.
 
-use crate::decode::{Comparison, Instruction, Known, OperandAccess};
+use crate::decode::{Comparison, Instruction, KnownValue, OperandAccess};
 
 /// Constants that are remembered on a path.
 const MOST: usize = 3;
@@ -89,9 +89,9 @@ impl Facts {
             (Holder::Slot(_), ..) => true,
         });
         match (instruction.known, at) {
-            (Known::Register(number, value), _) => facts.learn(Holder::Register(number), value),
-            (Known::Slot(value), Some(at)) if is_private(at) => facts.learn(Holder::Slot(at), value),
-            (Known::Load(number), Some(at)) => {
+            (KnownValue::Register(number, value), _) => facts.learn(Holder::Register(number), value),
+            (KnownValue::Slot(value), Some(at)) if is_private(at) => facts.learn(Holder::Slot(at), value),
+            (KnownValue::Load(number), Some(at)) => {
                 if let Some(value) = self.constant(Holder::Slot(at)) {
                     facts.learn(Holder::Register(number), value);
                 }

@@ -10,6 +10,6 @@ mod facts;
 mod liveness;
 
 pub use decode::{
-    Base, Comparison, ControlFlow, Instruction, Known, LONGEST, OperandAccess, StackEffect, StackOperand, decode,
+    Base, Comparison, ControlFlow, Instruction, KnownValue, LONGEST, OperandAccess, StackEffect, StackOperand, decode,
 };
 pub use liveness::{CodePlace, CodeReader, Fate, FrameEnd, Scratch, Storage, fate, frame_end};

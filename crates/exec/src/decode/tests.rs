@@ -90,11 +90,11 @@ fn accesses_can_be_left_out_and_read_one_by_one() {
     let writer = Writer::default()
         .step(OpKind::Lock, 0, 0x10, 0)
         .access(record::WRITE, 0, 0, 0x100, 4)
-        .long(record::ALLOC, 0, 0, 1, [0x200, 0x2000, 64])
-        .long(record::WRITE_RANGE, 0, 0, 2, [0x200, 0x2000, 64])
+        .long(record::ALLOC, 0, 0, 0, [0x200, 0x2000, 64])
+        .long(record::WRITE_RANGE, 0, 0, 0, [0x200, 0x2000, 64])
         .step(OpKind::Unlock, 0, 0x10, 0)
         .access(record::READ, 0, 0, 0x104, 8)
-        .long(record::FREE, 0, 0, 1, [0x200, 0x2000, 64])
+        .long(record::FREE, 0, 0, 0, [0x200, 0x2000, 64])
         .pending(OpKind::ThreadEnd, 0, flag::ENDED);
     let (whole, mut decoder) = decode(&writer);
     let mut lean = Execution::empty();
