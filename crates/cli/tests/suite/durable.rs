@@ -199,7 +199,7 @@ fn said(done: &Done, code: i32, words: &str) {
 fn time_limits_add_up_and_signals_are_survived() {
     let search = long_search();
     let plain = search.uninterrupted();
-    let done = finish(&mut search.check(&["--checkpoint", "checkpoint", "--time-limit", "1"]));
+    let done = finish(&mut search.check(&["--checkpoint", "checkpoint", "--time-limit", "0.3"]));
     assert_eq!(done.code(), Some(3), "{}", done.all());
     assert_eq!(search.report()["reason"]["code"], "time-limit");
     let mut child = search.resume(&["--time-limit", "100"]).stderr(Stdio::null()).spawn().unwrap();
