@@ -4,7 +4,7 @@
 //! report is the one that an uninterrupted check would have made. So a record holds all that the rest
 //! of the check depends on:
 //!
-//! * which program was searched, how, and where: [`identity`];
+//! * which program was searched, how, and where: `identity`;
 //! * the searches: what their strategies know, and the runs under way, which are made again;
 //! * what the target has learnt of spin loops, and what its runs have shown that is not modelled;
 //! * the executions that told something about defects. They are met again, and their witnesses are run

@@ -16,7 +16,7 @@
 //! Initialising and destroying a synchronising object are writes of it; every other operation on it
 //! is an atomic use, which conflicts with them and with plain writes to its bytes. Plain writes fall on
 //! an object before there are other threads, if at all. So uses are compared with plain writes in a
-//! second pass over the execution, which is made only if there was another such write ([`objects`]).
+//! second pass over the execution, which is made only if there was another such write (`objects`).
 //!
 //! A signal does not order, as a wake-up may be spurious. A futex by itself does not order either.
 //! A relaxed operation orders only through fences. A plain write ends a release sequence.
