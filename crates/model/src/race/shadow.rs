@@ -159,6 +159,8 @@ pub(super) struct Marks {
     pub forbidden: u8,
     /// It belongs to a synchronising object that was used, in this execution or before.
     pub objects: u8,
+    /// Size of the largest such object that begins at the first byte; 0 if there is none.
+    pub object_size: u8,
 }
 
 const UNMET: Cell = Cell {
@@ -166,7 +168,7 @@ const UNMET: Cell = Cell {
     first: NONE,
     last: NONE,
     clocks: List::NONE,
-    marks: Marks { carriers: 0, forbidden: 0, objects: 0 },
+    marks: Marks { carriers: 0, forbidden: 0, objects: 0, object_size: 0 },
 };
 
 /// All cells of one address space.
@@ -216,7 +218,7 @@ impl Shadow {
         let fresh = state.run != run;
         if fresh {
             // Objects stay where they are from one execution to the next.
-            let marks = Marks { objects: state.marks.objects, ..UNMET.marks };
+            let marks = Marks { carriers: 0, forbidden: 0, ..state.marks };
             *state = Cell { run, marks, ..UNMET };
         }
         (at, fresh)
