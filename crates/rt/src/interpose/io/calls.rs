@@ -14,6 +14,7 @@ use crate::interpose::io::overlay::walk::{self, Follow};
 use crate::interpose::io::overlay::{Errno, PATH, file_type, listing, names, overlay, status};
 use crate::interpose::io::regular_files::{self, FileAccess};
 use crate::interpose::io::{descriptor_ends, descriptors, overlay};
+use crate::interpose::process::random_bytes;
 use crate::interpose::process::shared_state::{self, SharedPart};
 use crate::restore::snapshot::touch;
 use crate::restore::undo;
@@ -115,10 +116,27 @@ pub fn open(directory: i32, path: *const c_char, flags: i32, mode: u32, pc: u64)
         let opened = opening::open(directory, path.to_bytes(), flags, mode)?;
         Ok(Opened { descriptor: opening::lowest(opened.descriptor, flags), ..opened })
     })();
-    if let Ok(opened) = &opened {
-        register(opened);
+    answer(opened.and_then(|opened| {
+        if let Some(fixed) = in_place_of_random(&opened, flags) {
+            return fixed.map(|descriptor| descriptor as isize);
+        }
+        register(&opened);
+        Ok(opened.descriptor as isize)
+    }))
+}
+
+/// If a device of random bytes was opened, what the run gets in its place.
+fn in_place_of_random(opened: &Opened, flags: i32) -> Option<Result<i32, Errno>> {
+    if !controlled() || opened.node != 0 || flags & libc::O_PATH != 0 {
+        return None;
     }
-    answer(opened.map(|opened| opened.descriptor as isize))
+    status(opened.descriptor).ok().filter(random_bytes::is_device)?;
+    overlay::close(opened.descriptor);
+    let fixed = random_bytes::open_device(flags);
+    if let Ok(descriptor) = fixed {
+        regular_files::opened_nameless(descriptor);
+    }
+    Some(fixed)
 }
 
 /// A nameless file, for reading and writing.
