@@ -87,8 +87,9 @@ impl Touching {
     }
 }
 
-/// An access to a part of one cell.
+/// An access to a part of one cell. Long executions have many millions, so there is no padding.
 #[derive(Clone, Copy, Debug)]
+#[repr(C, packed(4))]
 pub(super) struct Record {
     pub thread: u16,
     pub what: Touching,
