@@ -204,11 +204,8 @@ fn attach(descriptor: i32) {
 fn create_pool() {
     let process = process();
     process.main_thread_pointer = tls::thread_pointer();
-    process.pool[0] = PoolEntry {
-        thread_pointer: process.main_thread_pointer,
-        stack: main_stack(),
-        handle: process.main_thread_pointer,
-    };
+    process.pool[0] =
+        PoolEntry { thread_pointer: process.main_thread_pointer, stack: main_stack(), handle: tls::handle() };
     // SAFETY: see above.
     let stack_bytes = unsafe { (*process.control).config.stack_bytes } as usize;
     for slot in 1..process.pool_len {
@@ -283,8 +280,8 @@ extern "C" fn park(entry: *mut PoolEntry) -> *mut c_void {
     // SAFETY: the entry outlives the thread and is not read until all have reported; the mask is a
     // local.
     unsafe {
-        *entry =
-            PoolEntry { thread_pointer: base, stack: (lowest_stack_address(here), here - PARKED_FRAME), handle: base };
+        let stack = (lowest_stack_address(here), here - PARKED_FRAME);
+        *entry = PoolEntry { thread_pointer: base, stack, handle: tls::handle() };
         syscall!(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, &raw const all_signals, 0usize, 8usize);
     }
     PARKED.fetch_add(1, Ordering::Release);
