@@ -283,6 +283,7 @@ impl Options {
                 | flag(self.sees_calls_only(), config_flag::CALLS_ONLY)
                 | flag(self.functions.has_sections, config_flag::SECTIONS)
                 | flag(self.join_accesses, config_flag::JOIN_ACCESSES)
+                | flag(self.emulator.is_some(), config_flag::EMULATED)
                 | flag(self.bound_rounds, config_flag::BOUND_ROUNDS)
                 | flag(self.checkpoints == Checkpoints::Always, config_flag::KEEP_ALL_CHECKPOINTS),
             pool: self.pool.clamp(1, MAX_THREADS as u32),
