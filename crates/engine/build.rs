@@ -36,6 +36,9 @@ const LLVM_CONFIG: &str = "llvm-config-19";
 /// The gcc that the plug-in is built for.
 const GCC: &str = "gcc";
 
+/// The gcc for programs for aarch64 on other machines.
+const FOREIGN_GCC: &str = "aarch64-linux-gnu-gcc";
+
 /// The profile of the runtime, in the workspace's Cargo.toml.
 const PROFILE: &str = "runtime";
 
@@ -62,8 +65,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rustc-env=RADDLE_CLANG_HOOKS_VERSION={version}");
     bytes.extend(fs::read(&for_clang)?);
     let for_gcc = out.join("raddle-gcc-hooks.so");
-    let build = build_gcc_hooks(&own.join("gcc/hooks.cpp"), &for_gcc)?;
+    let build = build_gcc_hooks(GCC, &own.join("gcc/hooks.cpp"), &for_gcc)?;
     println!("cargo::rustc-env=RADDLE_GCC_HOOKS_BUILD={build}");
+    bytes.extend(fs::read(&for_gcc)?);
+    let for_gcc = out.join("foreign/raddle-gcc-hooks.so");
+    let build = build_gcc_hooks(FOREIGN_GCC, &own.join("gcc/hooks.cpp"), &for_gcc)?;
+    println!("cargo::rustc-env=RADDLE_FOREIGN_GCC_HOOKS_BUILD={build}");
     bytes.extend(fs::read(&for_gcc)?);
     // Part of the path under which all are installed: another runtime never replaces one in use.
     println!("cargo::rustc-env=RADDLE_RUNTIME_HASH={:016x}", hash(&bytes));
@@ -92,27 +99,25 @@ const FOR_AARCH64: &[&str] = &["-mno-outline-atomics", "-mbranch-protection=none
 /// rustc or a cross compiler for it is not there.
 fn build_foreign(workspace: &Path, hooks: &Path, out: &Path) -> Result<Vec<u8>, Box<dyn Error>> {
     const TARGET: &str = "aarch64-unknown-linux-gnu";
-    const PREFIX: &str = "aarch64-linux-gnu";
     const NAMES: [&str; 3] = ["libraddle_rt.so", "raddle-hooks.o", "libraddle-hooks.a"];
     fs::create_dir_all(out)?;
-    let compiler = format!("{PREFIX}-gcc");
     let library =
         asked(Command::new(env::var("RUSTC")?).args(["--print", "target-libdir", "--target", TARGET]), |output| {
             &output.stdout
         });
     let has_library = library.is_some_and(|path| Path::new(&path).exists());
-    let has_compiler = asked(Command::new(&compiler).arg("--version"), |output| &output.stdout).is_some();
+    let has_compiler = asked(Command::new(FOREIGN_GCC).arg("--version"), |output| &output.stdout).is_some();
     if cfg!(target_arch = "aarch64") || !has_library || !has_compiler {
         for name in NAMES {
             fs::write(out.join(name), [])?;
         }
         return Ok(Vec::new());
     }
-    let built = build_runtime(workspace, &out.join("runtime"), Some((TARGET, &compiler)))?;
+    let built = build_runtime(workspace, &out.join("runtime"), Some((TARGET, FOREIGN_GCC)))?;
     let mut bytes = fs::read(&built)?;
     fs::write(out.join(NAMES[0]), &bytes)?;
-    let archiver = format!("{PREFIX}-ar").into();
-    bytes.extend(build_hooks(hooks, out, &Tools { compiler: compiler.into(), archiver, options: FOR_AARCH64 })?);
+    let archiver = FOREIGN_GCC.replace("gcc", "ar").into();
+    bytes.extend(build_hooks(hooks, out, &Tools { compiler: FOREIGN_GCC.into(), archiver, options: FOR_AARCH64 })?);
     Ok(bytes)
 }
 
@@ -197,24 +202,24 @@ fn build_clang_hooks(source: &Path, built: &Path) -> Result<String, Box<dyn Erro
 /// Builds the plug-in for gcc and returns the build of gcc that it is for; an empty one where
 /// there are no headers. gcc promises nothing to plug-ins from one version to the next, so a plug-in
 /// that cannot be built is as one that is not there.
-fn build_gcc_hooks(source: &Path, built: &Path) -> Result<String, Box<dyn Error>> {
+fn build_gcc_hooks(gcc: &str, source: &Path, built: &Path) -> Result<String, Box<dyn Error>> {
     println!("cargo::rerun-if-changed={}", source.display());
-    let include = asked(Command::new(GCC).arg("-print-file-name=plugin/include"), |output| &output.stdout);
-    let about = include.zip(gcc_build()).filter(|(include, _)| Path::new(include).join("gcc-plugin.h").exists());
+    let include = asked(Command::new(gcc).arg("-print-file-name=plugin/include"), |output| &output.stdout);
+    let about = include.zip(gcc_build(gcc)).filter(|(include, _)| Path::new(include).join("gcc-plugin.h").exists());
     if let Some((include, build)) = about {
         println!("cargo::rerun-if-changed={}", Path::new(&include).join("gcc-plugin.h").display());
         if compile_plug_in(Path::new(&include), source, built)? {
             return Ok(build);
         }
-        println!("cargo::warning=the plug-in for gcc could not be built");
+        println!("cargo::warning=the plug-in for {gcc} could not be built");
     }
     fs::write(built, [])?;
     Ok(String::new())
 }
 
 /// What `raddle_cc::Compiler` tells builds of gcc apart by: the two lines of `gcc -v`.
-fn gcc_build() -> Option<String> {
-    let answer = asked(Command::new(GCC).arg("-v").env("LC_ALL", "C"), |output| &output.stderr)?;
+fn gcc_build(gcc: &str) -> Option<String> {
+    let answer = asked(Command::new(gcc).arg("-v").env("LC_ALL", "C"), |output| &output.stderr)?;
     let line = |start: &str| answer.lines().find(|line| line.starts_with(start)).map(|line| line.trim().to_owned());
     Some(format!("{} {}", line("gcc version ")?, line("Configured with: ")?))
 }

@@ -68,19 +68,34 @@ pub struct Runtime {
     own: &'static str,
     /// Another processor whose files are in a directory of its name.
     foreign: Option<&'static str>,
+    /// The build of its gcc that the plug-in there was built for; none where it is not there.
+    foreign_gcc_hooks: Option<String>,
 }
 
 impl Runtime {
     /// The runtime in this directory, which must be an absolute path; `None` where it is not.
     pub fn in_directory(directory: &Path) -> Option<Self> {
         let directory = directory.is_absolute().then(|| directory.to_path_buf())?;
-        Some(Self { directory, clang_hooks: None, gcc_hooks: None, own: std::env::consts::ARCH, foreign: None })
+        Some(Self {
+            directory,
+            clang_hooks: None,
+            gcc_hooks: None,
+            own: std::env::consts::ARCH,
+            foreign: None,
+            foreign_gcc_hooks: None,
+        })
     }
 
     /// The same for programs for these processors, by their canonical names.
     #[must_use]
     pub fn for_machines(self, own: &'static str, foreign: Option<&'static str>) -> Self {
         Self { own, foreign, ..self }
+    }
+
+    /// The same with the plug-in for the gcc of the other processor in the directory of its name.
+    #[must_use]
+    pub fn with_foreign_gcc_hooks(self, built_for: Option<String>) -> Self {
+        Self { foreign_gcc_hooks: built_for, ..self }
     }
 
     /// Where the files are for programs for a processor.
@@ -125,8 +140,10 @@ impl Runtime {
     }
 
     fn gcc_hooks(&self, compiler: &Compiler) -> Option<PathBuf> {
-        let fits = self.gcc_hooks.as_ref() == Some(&compiler.build);
-        fits.then(|| self.directory.join(GCC_HOOKS))
+        let architecture = compiler.architecture();
+        let built_for = if self.is_own(architecture) { &self.gcc_hooks } else { &self.foreign_gcc_hooks };
+        let directory = self.directory_for(architecture).filter(|_| built_for.as_ref() == Some(&compiler.build))?;
+        Some(directory.join(GCC_HOOKS))
     }
 
     fn clang_hooks(&self, compiler: &Compiler) -> Option<PathBuf> {

@@ -29,6 +29,10 @@ static FOR_AARCH64: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/foreign/li
 static OBJECT_FOR_AARCH64: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/foreign/raddle-hooks.o"));
 static ARCHIVE_FOR_AARCH64: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/foreign/libraddle-hooks.a"));
 
+/// The plug-in for the gcc that makes programs for aarch64, and its build; empty likewise.
+static FOR_FOREIGN_GCC: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/foreign/raddle-gcc-hooks.so"));
+const FOR_FOREIGN_GCC_BUILD: &str = env!("RADDLE_FOREIGN_GCC_HOOKS_BUILD");
+
 /// The plug-in for clang; empty if raddle was built without LLVM.
 static FOR_CLANG: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/raddle-clang-hooks.so"));
 
@@ -164,8 +168,12 @@ fn install_in(place: &Place) -> io::Result<Runtime> {
     for (name, bytes) in files.into_iter().filter(|(_, bytes)| !bytes.is_empty()) {
         write_whole(&directory.join(name), bytes)?;
     }
-    let foreign =
-        [(RUNTIME_LIBRARY, FOR_AARCH64), (HOOKS_OBJECT, OBJECT_FOR_AARCH64), (HOOKS_ARCHIVE, ARCHIVE_FOR_AARCH64)];
+    let foreign = [
+        (RUNTIME_LIBRARY, FOR_AARCH64),
+        (HOOKS_OBJECT, OBJECT_FOR_AARCH64),
+        (HOOKS_ARCHIVE, ARCHIVE_FOR_AARCH64),
+        (GCC_HOOKS, FOR_FOREIGN_GCC),
+    ];
     for (name, bytes) in foreign.into_iter().filter(|(_, bytes)| !bytes.is_empty()) {
         write_whole(&directory.join(Machine::Aarch64.name()).join(name), bytes)?;
     }
@@ -178,7 +186,8 @@ fn runtime_in(directory: &Path) -> Option<Runtime> {
     let gcc = Some(FOR_GCC_BUILD.to_owned()).filter(|build| !build.is_empty());
     let runtime = Runtime::in_directory(directory)?;
     let foreign = Some(Machine::Aarch64.name()).filter(|_| !FOR_AARCH64.is_empty());
-    let runtime = runtime.for_machines(Machine::OWN.name(), foreign);
+    let foreign_gcc = Some(FOR_FOREIGN_GCC_BUILD.to_owned()).filter(|build| !build.is_empty());
+    let runtime = runtime.for_machines(Machine::OWN.name(), foreign).with_foreign_gcc_hooks(foreign_gcc);
     Some(runtime.with_clang_hooks(Version::parse(FOR_CLANG_VERSION)).with_gcc_hooks(gcc))
 }
 

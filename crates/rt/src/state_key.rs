@@ -44,10 +44,10 @@ use raddle_vocab::OpKind;
 use raddle_vocab::policy::mix;
 use raddle_wire::record::flag;
 
-use crate::arch::PAGE;
 use crate::arch::context::float_state;
 use crate::arch::entry::{CallArguments, Registers, registers, take_call};
 use crate::arch::tls;
+use crate::arch::{ADDRESS_BITS, PAGE};
 use crate::interpose::io::{effects, net, queues, streams};
 use crate::liveness::Frames;
 use crate::restore::undo;
@@ -387,7 +387,7 @@ impl ProcessGuards {
     const ON_STACK: u64 = 1;
     const IN_POINTER: u64 = 3;
     /// Addresses of programs are below.
-    const HIGHEST: u64 = 1 << 47;
+    const HIGHEST: u64 = 1 << ADDRESS_BITS;
 
     fn now() -> Self {
         let [stack, pointer] = tls::guards();

@@ -194,6 +194,10 @@ fn attach(descriptor: i32) {
     process.spurious = config.spurious;
     process.exit_events = config.exit_events;
     process.pool_len = (config.pool as usize).clamp(1, MAX_THREADS);
+    // SAFETY: getauxval only reads the auxiliary vector.
+    if unsafe { libc::getauxval(libc::AT_PAGESZ) } != PAGE as u64 {
+        controller::refuse("this kernel has pages of another size than 4096 bytes");
+    }
     context::prepare_processor();
     // SAFETY: getpid has no preconditions.
     process.pid = unsafe { syscall!(libc::SYS_getpid) } as i32;

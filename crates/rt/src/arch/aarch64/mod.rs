@@ -13,7 +13,7 @@ pub mod variadic;
 pub mod vector;
 pub mod watched_call;
 
-/// Bytes of a unit in which memory is saved, the smallest page that the kernel may have.
+/// Bytes of a page. Kernels with larger ones are refused at the start.
 pub const PAGE: usize = 4096;
 /// Bytes below the stack pointer that code may use: none.
 pub const RED_ZONE: usize = 0;
@@ -22,6 +22,9 @@ pub const MAP_LOW: i32 = 0;
 
 /// Bytes at the end of a mutex of the C library that nothing uses.
 pub const MUTEX_PADDING: u64 = 8;
+
+/// Bits of the addresses of programs, at most.
+pub const ADDRESS_BITS: u32 = 48;
 
 /// Words of 8 bytes in a cache line.
 pub const CACHE_LINE_WORDS: usize = 8;

@@ -23,6 +23,9 @@ pub const MAP_LOW: i32 = libc::MAP_32BIT;
 /// Bytes at the end of a mutex of the C library that nothing uses.
 pub const MUTEX_PADDING: u64 = 0;
 
+/// Bits of the addresses of programs, at most.
+pub const ADDRESS_BITS: u32 = 47;
+
 /// Words of 8 bytes in a cache line.
 pub const CACHE_LINE_WORDS: usize = 8;
 
