@@ -11,7 +11,7 @@ use raddle_vocab::OpKind;
 use raddle_vocab::policy::mix;
 
 use crate::arch::entry::{Registers, registers};
-use crate::arch::liveness;
+use crate::liveness;
 use crate::spinloop::read_set::ReadSet;
 use crate::state::{AnnouncedOp, run};
 
