@@ -186,7 +186,7 @@ impl Watcher<NativeTarget> for SearchMonitor<'_, '_> {
         let SearchProgress { stats, estimate } = progress;
         self.seen = run.number + 1;
         let findings = self.collector.findings.len();
-        self.observer.progress(&Progress { stats, findings, estimate: *estimate });
+        self.observer.progress(&Progress { stats, findings, estimate: *estimate, crew: None });
         if class != Classification::OutOfBound
             && let Some(execution) = run.execution
         {
@@ -314,7 +314,7 @@ impl SearchMonitor<'_, '_> {
 }
 
 /// Said of a program that has overwritten a held lock.
-const OVERWRITTEN: &str =
+pub(super) const OVERWRITTEN: &str =
     "a lock was overwritten while it was held, or its memory used for another one: not every order was tried";
 
 /// Whether the execution with this number is compared with the semantics.
@@ -322,7 +322,7 @@ pub fn is_compared(number: u64) -> bool {
     number <= CLOSELY || number.is_multiple_of(SPARSELY)
 }
 
-fn disagrees(disagreement: &str) -> Reason {
+pub(super) fn disagrees(disagreement: &str) -> Reason {
     let text = format!("raddle's runtime and its model disagree, which is a bug of raddle: {disagreement}");
     reason("disagreement", &text)
 }
@@ -367,12 +367,12 @@ fn again(execution: &Execution, spurious: u32) -> Request {
     Request { schedule, policy: Policy::LeastRank, max_events: execution.recorded.saturating_add(1) }
 }
 
-fn reason(code: &str, text: &str) -> Reason {
+pub(super) fn reason(code: &str, text: &str) -> Reason {
     Reason { code: code.into(), text: text.into() }
 }
 
 /// Why a search is incomplete, in words.
-fn reason_of(incomplete: IncompleteReason) -> Reason {
+pub(super) fn reason_of(incomplete: IncompleteReason) -> Reason {
     let text = match incomplete {
         IncompleteReason::Sampling => "only a sample of the schedules was tried",
         IncompleteReason::Executions => "the bound on executions was reached (--max-executions)",
