@@ -6,7 +6,7 @@ use async_nats::jetstream::stream::{Config, DiscardPolicy, StorageType};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::connection::{Connection, Trouble};
+use crate::connection::{ServerConnection, Trouble};
 use crate::error::ClusterError;
 use crate::names;
 
@@ -67,7 +67,7 @@ pub fn now() -> u64 {
 }
 
 /// Makes the board.
-pub fn set_up(connection: &Connection) -> Result<(), ClusterError> {
+pub fn set_up(connection: &ServerConnection) -> Result<(), ClusterError> {
     let searches = Config {
         name: names::SEARCHES.into(),
         subjects: vec![names::search("*")],
@@ -91,7 +91,7 @@ pub fn set_up(connection: &Connection) -> Result<(), ClusterError> {
 }
 
 /// Announces a search.
-pub fn announce(connection: &Connection, search: &str, announcement: &Announcement) -> Result<(), ClusterError> {
+pub fn announce(connection: &ServerConnection, search: &str, announcement: &Announcement) -> Result<(), ClusterError> {
     let bytes = serde_json::to_vec(announcement).unwrap_or_default();
     connection.insist("list the search", async |context| {
         let sent = context.publish(names::search(search), bytes.clone().into()).await.map_err(Trouble::again)?;
@@ -100,13 +100,13 @@ pub fn announce(connection: &Connection, search: &str, announcement: &Announceme
 }
 
 /// A search by its identifier; `None` if it is not under way.
-pub fn find(connection: &Connection, search: &str) -> Result<Option<Announcement>, ClusterError> {
+pub fn find(connection: &ServerConnection, search: &str) -> Result<Option<Announcement>, ClusterError> {
     let stored = connection.stored(names::SEARCHES, &names::search(search))?;
     Ok(stored.and_then(|(_, bytes)| read(&bytes)))
 }
 
 /// All searches under way, the oldest first.
-pub fn all(connection: &Connection) -> Result<Vec<(String, Announcement)>, ClusterError> {
+pub fn all(connection: &ServerConnection) -> Result<Vec<(String, Announcement)>, ClusterError> {
     let mut all = Vec::new();
     for subject in subjects(connection, names::SEARCHES, &names::search("*"))? {
         let Some(id) = names::id_of_search(&subject) else { continue };
@@ -119,12 +119,12 @@ pub fn all(connection: &Connection) -> Result<Vec<(String, Announcement)>, Clust
 }
 
 /// Takes a search off the board.
-pub fn remove(connection: &Connection, search: &str) -> Result<(), ClusterError> {
+pub fn remove(connection: &ServerConnection, search: &str) -> Result<(), ClusterError> {
     connection.remove(names::SEARCHES, &names::search(search))
 }
 
 /// Says how far this process is. Nothing waits for the answer.
-pub fn tell(connection: &Connection, search: &str, name: &str, beacon: &Beacon) {
+pub fn tell(connection: &ServerConnection, search: &str, name: &str, beacon: &Beacon) {
     let bytes = serde_json::to_vec(beacon).unwrap_or_default();
     let client = connection.context().client();
     let subject = names::beacon(search, name);
@@ -134,7 +134,7 @@ pub fn tell(connection: &Connection, search: &str, name: &str, beacon: &Beacon) 
 }
 
 /// What processes that work on a search have said lately.
-pub fn crew(connection: &Connection, search: &str) -> Result<Vec<Beacon>, ClusterError> {
+pub fn crew(connection: &ServerConnection, search: &str) -> Result<Vec<Beacon>, ClusterError> {
     let subjects = subjects(connection, names::BEACONS, &names::beacon(search, "*"))?;
     let mut crew = Vec::new();
     for subject in subjects {
@@ -144,7 +144,7 @@ pub fn crew(connection: &Connection, search: &str) -> Result<Vec<Beacon>, Cluste
 }
 
 /// How many workers were heard of lately.
-pub fn workers(connection: &Connection, search: &str) -> u64 {
+pub fn workers(connection: &ServerConnection, search: &str) -> u64 {
     let coordinator = names::beacon(search, COORDINATOR);
     let subjects = subjects(connection, names::BEACONS, &names::beacon(search, "*"));
     subjects.map_or(0, |subjects| subjects.iter().filter(|subject| **subject != coordinator).count() as u64)
@@ -154,7 +154,7 @@ pub fn workers(connection: &Connection, search: &str) -> u64 {
 pub const COORDINATOR: &str = "coordinator";
 
 /// The subjects of a stream.
-fn subjects(connection: &Connection, stream: &str, filter: &str) -> Result<Vec<String>, ClusterError> {
+fn subjects(connection: &ServerConnection, stream: &str, filter: &str) -> Result<Vec<String>, ClusterError> {
     use futures_util::TryStreamExt as _;
 
     connection.insist("list", async |context| {

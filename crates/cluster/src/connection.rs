@@ -31,7 +31,7 @@ const ONLY_IF_NEW: (&str, &str) = ("Nats-Expected-Last-Subject-Sequence", "0");
 
 /// Where a server is, and what lets this process in.
 #[derive(Clone, Default)]
-pub struct Access {
+pub struct ServerAccess {
     /// `nats://HOST:PORT` or `tls://HOST:PORT`, perhaps with a user and a password, or a token, before the host.
     pub url: String,
     /// A user.
@@ -51,13 +51,13 @@ pub struct Access {
 }
 
 /// Secrets are not shown.
-impl std::fmt::Debug for Access {
+impl std::fmt::Debug for ServerAccess {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Access").field("server", &self.server()).finish_non_exhaustive()
+        f.debug_struct("ServerAccess").field("server", &self.server()).finish_non_exhaustive()
     }
 }
 
-impl Access {
+impl ServerAccess {
     /// The address without secrets.
     #[must_use]
     pub fn server(&self) -> String {
@@ -123,24 +123,24 @@ impl Trouble {
 }
 
 /// A server that this process is connected to. While it is away, requests wait for it.
-pub struct Connection {
+pub struct ServerConnection {
     runtime: Runtime,
     context: Context,
     should_stop: fn() -> bool,
 }
 
-impl std::fmt::Debug for Connection {
+impl std::fmt::Debug for ServerConnection {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Connection").finish_non_exhaustive()
+        f.debug_struct("ServerConnection").finish_non_exhaustive()
     }
 }
 
-impl Connection {
+impl ServerConnection {
     /// Connects. `should_stop` tells whether the user wants to end.
     ///
     /// # Errors
     /// If the server cannot be reached, refuses the credentials, or has no JetStream.
-    pub fn open(access: &Access, name: &str, should_stop: fn() -> bool) -> Result<Self, ClusterError> {
+    pub fn open(access: &ServerAccess, name: &str, should_stop: fn() -> bool) -> Result<Self, ClusterError> {
         let server = access.server();
         let address: ServerAddr = access.url.parse().map_err(|_| ClusterError::Address(server.clone()))?;
         let options = access.options(&address)?.name(name).connection_timeout(ENTRY).request_timeout(Some(ANSWER));
@@ -162,7 +162,7 @@ impl Connection {
         };
         let context =
             runtime.block_on(async { jetstream::context::ContextBuilder::new().timeout(ANSWER).build(client) });
-        let connection = Connection { runtime, context, should_stop };
+        let connection = ServerConnection { runtime, context, should_stop };
         connection.insist("answer", async |context| {
             let no_streams = || Trouble::Never(ClusterError::NoJetStream(server.clone()));
             match context.client().request("$JS.API.INFO", bytes::Bytes::new()).await {
@@ -328,7 +328,7 @@ mod tests {
     #[test]
     fn secrets_are_never_shown() {
         for url in ["nats://user:secret@host:4222", "tls://secret@host", "user:secret@host"] {
-            let access = Access { url: url.into(), password: Some("secret".into()), ..Access::default() };
+            let access = ServerAccess { url: url.into(), password: Some("secret".into()), ..ServerAccess::default() };
             assert!(!format!("{access:?} {}", access.server()).contains("secret"), "{url}");
             assert!(access.server().contains("host"));
         }
@@ -337,16 +337,19 @@ mod tests {
     #[test]
     fn what_is_no_address_is_refused_with_a_sentence() {
         for url in ["http://host", "nats://", "a b"] {
-            let access = Access { url: url.into(), ..Access::default() };
-            let error = Connection::open(&access, "test", never).unwrap_err();
+            let access = ServerAccess { url: url.into(), ..ServerAccess::default() };
+            let error = ServerConnection::open(&access, "test", never).unwrap_err();
             assert!(matches!(error, ClusterError::Address(_) | ClusterError::Unreachable { .. }), "{url}: {error}");
         }
     }
 
     #[test]
     fn files_that_are_not_there_are_named() {
-        let access =
-            Access { url: "nats://127.0.0.1:1".into(), credentials: Some("/no/such".into()), ..Access::default() };
-        assert!(Connection::open(&access, "test", never).unwrap_err().to_string().starts_with("/no/such: "));
+        let access = ServerAccess {
+            url: "nats://127.0.0.1:1".into(),
+            credentials: Some("/no/such".into()),
+            ..ServerAccess::default()
+        };
+        assert!(ServerConnection::open(&access, "test", never).unwrap_err().to_string().starts_with("/no/such: "));
     }
 }

@@ -8,10 +8,10 @@ use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy, Stor
 use futures_util::StreamExt as _;
 
 use crate::board::{self, Announcement, BEACON_PERIOD, Beacon, COORDINATOR};
-use crate::connection::{Connection, Trouble};
+use crate::connection::{ServerConnection, Trouble};
 use crate::error::ClusterError;
 use crate::names;
-use crate::tree::{Reading, Task, Tree};
+use crate::tree::{Reading, Task, TaskTree};
 
 /// Records that are read at a time.
 const BATCH: usize = 256;
@@ -41,7 +41,7 @@ pub struct Search {
 
 /// What was done with a result.
 #[derive(Debug)]
-pub enum Taken {
+pub enum ResultTaken {
     /// It counts.
     Counted,
     /// It makes no sense: why.
@@ -53,7 +53,7 @@ pub enum Taken {
 /// Takes results.
 pub trait Take {
     /// The result of a task.
-    fn take(&mut self, result: &[u8]) -> Taken;
+    fn take(&mut self, result: &[u8]) -> ResultTaken;
 
     /// Called now and then with the number of workers, of tasks that are done, and of open ones. Returns how many
     /// runs the search has, and takes in all; `None`: the search is to end.
@@ -67,13 +67,13 @@ pub trait Take {
 ///
 /// # Errors
 /// If the server is lost.
-pub fn run(connection: &Connection, search: &Search, take: &mut dyn Take) -> Result<bool, ClusterError> {
+pub fn run(connection: &ServerConnection, search: &Search, take: &mut dyn Take) -> Result<bool, ClusterError> {
     let id = names::search_id(&search.job);
     set_up(connection, &id, search)?;
     let mut coordinator = Coordinator {
         connection,
         id: &id,
-        tree: Tree::new(&id, &Task::root(search.work.clone())),
+        tree: TaskTree::new(&id, &Task::root(search.work.clone())),
         reader: None,
         next: 1,
         refused: 0,
@@ -91,7 +91,7 @@ pub fn run(connection: &Connection, search: &Search, take: &mut dyn Take) -> Res
 ///
 /// # Errors
 /// If the server is lost.
-pub fn forget(connection: &Connection, job: &[u8]) -> Result<(), ClusterError> {
+pub fn forget(connection: &ServerConnection, job: &[u8]) -> Result<(), ClusterError> {
     let id = names::search_id(job);
     board::remove(connection, &id)?;
     for stream in [names::tasks(&id), names::done(&id), format!("OBJ_{}", names::bucket(&id))] {
@@ -104,7 +104,7 @@ pub fn forget(connection: &Connection, job: &[u8]) -> Result<(), ClusterError> {
 }
 
 /// Makes the streams, stores what workers need, and lists the search.
-fn set_up(connection: &Connection, id: &str, search: &Search) -> Result<(), ClusterError> {
+fn set_up(connection: &ServerConnection, id: &str, search: &Search) -> Result<(), ClusterError> {
     board::set_up(connection)?;
     let stream = |name: String, subject: String| Config {
         name,
@@ -147,9 +147,9 @@ fn set_up(connection: &Connection, id: &str, search: &Search) -> Result<(), Clus
 }
 
 struct Coordinator<'a> {
-    connection: &'a Connection,
+    connection: &'a ServerConnection,
     id: &'a str,
-    tree: Tree,
+    tree: TaskTree,
     /// Reads the log; absent where it has to be made anew.
     reader: Option<PullConsumer>,
     /// Number of the next record in the log.
@@ -239,12 +239,12 @@ impl Coordinator<'_> {
             Reading::Unknown => Some("a record belongs to no task of the search".into()),
             Reading::Wrong(why) => Some(why),
             Reading::Fits(record) => match take.take(&record.result) {
-                Taken::Refused(why) => Some(why),
-                Taken::Counted => {
+                ResultTaken::Refused(why) => Some(why),
+                ResultTaken::Counted => {
                     self.tree.count(&record);
                     None
                 }
-                Taken::Enough => return Ok(false),
+                ResultTaken::Enough => return Ok(false),
             },
         };
         if let Some(why) = why {

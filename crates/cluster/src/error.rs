@@ -17,8 +17,8 @@ pub enum ClusterError {
     },
     /// The server lets the client not in.
     #[error(
-        "{0}: the NATS server refuses the credentials: give them in NATS_CREDS, NATS_NKEY, NATS_TOKEN, or NATS_USER and \
-         NATS_PASSWORD, or in the address"
+        "{0}: the NATS server refuses the credentials: give them in NATS_CREDS, NATS_NKEY, NATS_TOKEN, or NATS_USER \
+         and NATS_PASSWORD, or in the address"
     )]
     Refused(String),
     /// The server cannot be reached.

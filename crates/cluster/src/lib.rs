@@ -39,5 +39,5 @@ pub mod status;
 pub mod tree;
 pub mod worker;
 
-pub use connection::{Access, Connection};
+pub use connection::{ServerAccess, ServerConnection};
 pub use error::ClusterError;

@@ -1,7 +1,7 @@
 //! What is under way on a server.
 
 use crate::board::{self, Announcement, Beacon};
-use crate::connection::Connection;
+use crate::connection::ServerConnection;
 use crate::error::ClusterError;
 
 pub use crate::board::now;
@@ -50,7 +50,7 @@ impl From<&Beacon> for Member {
 ///
 /// # Errors
 /// If the server is lost.
-pub fn all(connection: &Connection) -> Result<Vec<SearchStatus>, ClusterError> {
+pub fn all(connection: &ServerConnection) -> Result<Vec<SearchStatus>, ClusterError> {
     let mut all = Vec::new();
     for (id, Announcement { program, began, .. }) in board::all(connection)? {
         let crew = board::crew(connection, &id)?;

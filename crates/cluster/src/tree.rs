@@ -95,7 +95,7 @@ impl Task {
 
 /// What came of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Record {
+pub struct TaskRecord {
     version: u8,
     search: String,
     task: TaskId,
@@ -105,11 +105,11 @@ pub struct Record {
     pub result: Vec<u8>,
 }
 
-impl Record {
+impl TaskRecord {
     /// Of a task of a search.
     #[must_use]
     pub fn new(search: &str, task: TaskId, children: Vec<Vec<u8>>, result: Vec<u8>) -> Self {
-        Record { version: VERSION, search: search.into(), task, children, result }
+        TaskRecord { version: VERSION, search: search.into(), task, children, result }
     }
 
     /// As it is stored.
@@ -123,7 +123,7 @@ impl Record {
     /// # Errors
     /// If it is none, or one of another search or task: a sentence.
     pub fn from_bytes(search: &str, name: &str, bytes: &[u8]) -> Result<Self, String> {
-        let record: Record = read(bytes, "record")?;
+        let record: TaskRecord = read(bytes, "record")?;
         if record.search != search || record.task.to_string() != name {
             return Err("a record was forged: it belongs to another task or search".into());
         }
@@ -148,7 +148,7 @@ fn read<'a, T: Deserialize<'a>>(bytes: &'a [u8], what: &str) -> Result<T, String
 
 /// Which tasks of a search are open.
 #[derive(Debug)]
-pub struct Tree {
+pub struct TaskTree {
     search: String,
     /// Announced, without a record. As they are stored.
     open: BTreeMap<TaskId, Vec<u8>>,
@@ -159,19 +159,19 @@ pub struct Tree {
 #[derive(Debug, PartialEq, Eq)]
 pub enum Reading {
     /// It belongs to an open task.
-    Fits(Record),
+    Fits(TaskRecord),
     /// Its task is not open: it was never announced, or is done.
     Unknown,
     /// Its task is open, but it makes no sense: why.
     Wrong(String),
 }
 
-impl Tree {
+impl TaskTree {
     /// Nothing is done yet.
     #[must_use]
     pub fn new(search: &str, root: &Task) -> Self {
         let open = BTreeMap::from([(root.id(search), root.to_bytes())]);
-        Tree { search: search.into(), open, done: 0 }
+        TaskTree { search: search.into(), open, done: 0 }
     }
 
     /// Reads a record that was stored with this name. It does not count yet.
@@ -180,14 +180,14 @@ impl Tree {
         if !TaskId::parse(name).is_some_and(|id| self.open.contains_key(&id)) {
             return Reading::Unknown;
         }
-        match Record::from_bytes(&self.search, name, bytes) {
+        match TaskRecord::from_bytes(&self.search, name, bytes) {
             Ok(record) => Reading::Fits(record),
             Err(why) => Reading::Wrong(why),
         }
     }
 
     /// Counts a record: its task is done, and its children are open.
-    pub fn count(&mut self, record: &Record) {
+    pub fn count(&mut self, record: &TaskRecord) {
         if self.open.remove(&record.task).is_none() {
             return;
         }
@@ -221,13 +221,13 @@ mod tests {
 
     const SEARCH: &str = "0123456789abcdef";
 
-    fn tree() -> (Tree, TaskId) {
+    fn tree() -> (TaskTree, TaskId) {
         let root = Task::root(vec![1, 2, 3]);
-        (Tree::new(SEARCH, &root), root.id(SEARCH))
+        (TaskTree::new(SEARCH, &root), root.id(SEARCH))
     }
 
-    fn record(task: TaskId, children: &[&[u8]]) -> Record {
-        Record::new(SEARCH, task, children.iter().map(|work| work.to_vec()).collect(), vec![9])
+    fn record(task: TaskId, children: &[&[u8]]) -> TaskRecord {
+        TaskRecord::new(SEARCH, task, children.iter().map(|work| work.to_vec()).collect(), vec![9])
     }
 
     #[test]
@@ -280,7 +280,7 @@ mod tests {
         assert!(wrong(&[&whole[..], &[0]].concat()));
         let other = Task::root(vec![4]).id(SEARCH);
         assert!(wrong(&record(other, &[]).to_bytes()));
-        assert!(wrong(&Record { search: "x".into(), ..record(root, &[]) }.to_bytes()));
+        assert!(wrong(&TaskRecord { search: "x".into(), ..record(root, &[]) }.to_bytes()));
         assert_eq!(tree.read(&other.to_string(), &record(other, &[]).to_bytes()), Reading::Unknown);
     }
 }

@@ -8,21 +8,21 @@ use async_nats::jetstream::{AckKind, Message};
 use futures_util::StreamExt as _;
 
 use crate::board::{self, Announcement, BEACON_PERIOD, Beacon};
-use crate::connection::Connection;
+use crate::connection::ServerConnection;
 use crate::error::ClusterError;
 use crate::names;
-use crate::tree::{Record, Task, TaskId};
+use crate::tree::{Task, TaskId, TaskRecord};
 
 /// How long a worker waits for a task before it looks whether the search is still there.
 const WAIT: Duration = Duration::from_secs(1);
 /// Between two looks for a search.
 const LOOK: Duration = Duration::from_millis(500);
 /// While fewer tasks than this wait, tasks are explored for a shorter time, so that more come into being.
-const FEW: u64 = 4;
+pub const FEW: u64 = 4;
 /// That time, as a part of the usual one.
-const SHORT: u32 = 10;
+pub const SHORT: u32 = 10;
 /// Pieces that a task leaves, about.
-const PIECES: usize = 8;
+pub const PIECES: usize = 8;
 /// Times that a task is delivered before it is given up.
 const MOST_DELIVERIES: i64 = 10;
 /// How long a task rests that cannot be done now.
@@ -30,7 +30,7 @@ const REST: Duration = Duration::from_secs(1);
 
 /// What came of a task.
 #[derive(Debug)]
-pub struct Explored {
+pub struct TaskOutcome {
     /// Its result.
     pub result: Vec<u8>,
     /// What is left.
@@ -71,7 +71,7 @@ pub trait Explore {
         pieces: usize,
         room: usize,
         may_go_on: &mut dyn FnMut(u64) -> bool,
-    ) -> Result<Explored, Failure>;
+    ) -> Result<TaskOutcome, Failure>;
 
     /// The result of a piece of work that no worker could explore.
     fn lost(&self, reason: &str) -> Vec<u8>;
@@ -89,6 +89,10 @@ pub struct Work {
     pub tasks: u64,
     /// Runs that it made.
     pub runs: u64,
+    /// How long it explored,
+    pub busy: Duration,
+    /// and how long it could have, from its first task on.
+    pub present: Duration,
 }
 
 /// Works on the searches of a server, the oldest first, until the user wants to end; with `once`, until one
@@ -96,7 +100,7 @@ pub struct Work {
 ///
 /// # Errors
 /// If the server is lost; with `once`, if the only search is one that this process cannot take part in.
-pub fn run(connection: &Connection, once: bool, explore: &mut dyn Explore) -> Result<Work, ClusterError> {
+pub fn run(connection: &ServerConnection, once: bool, explore: &mut dyn Explore) -> Result<Work, ClusterError> {
     let mut work = Work::default();
     let mut refused: Vec<String> = Vec::new();
     while !connection.should_stop() {
@@ -131,7 +135,7 @@ pub fn run(connection: &Connection, once: bool, explore: &mut dyn Explore) -> Re
 }
 
 /// Gets ready for a search.
-fn join(connection: &Connection, search: &str, explore: &mut dyn Explore) -> Result<(), ClusterError> {
+fn join(connection: &ServerConnection, search: &str, explore: &mut dyn Explore) -> Result<(), ClusterError> {
     let bucket = names::bucket(search);
     let mut job = Vec::new();
     // The bucket is complete before the search is listed.
@@ -144,7 +148,7 @@ fn join(connection: &Connection, search: &str, explore: &mut dyn Explore) -> Res
 }
 
 struct Worker<'a> {
-    connection: &'a Connection,
+    connection: &'a ServerConnection,
     search: &'a str,
     lease: Duration,
     share: Duration,
@@ -154,11 +158,13 @@ struct Worker<'a> {
     name: String,
     begun: Instant,
     told: Option<Instant>,
+    /// When its first task began.
+    first: Option<Instant>,
 }
 
 impl<'a> Worker<'a> {
     fn new(
-        connection: &'a Connection,
+        connection: &'a ServerConnection,
         search: &'a str,
         announcement: &Announcement,
         explore: &'a mut dyn Explore,
@@ -179,6 +185,7 @@ impl<'a> Worker<'a> {
             name: names::search_id(seed.as_bytes()),
             begun: Instant::now(),
             told: None,
+            first: None,
         }
     }
 
@@ -246,7 +253,7 @@ impl<'a> Worker<'a> {
         if delivered > MOST_DELIVERIES {
             let reason =
                 format!("a part of the search was given up after {MOST_DELIVERIES} workers failed on it ({id})");
-            let record = Record::new(self.search, id, Vec::new(), self.explore.lost(&reason));
+            let record = TaskRecord::new(self.search, id, Vec::new(), self.explore.lost(&reason));
             return self.commit(&name, record, message);
         }
         match self.do_task(&task, id, waiting, message) {
@@ -260,7 +267,7 @@ impl<'a> Worker<'a> {
     }
 
     /// Explores a task while its lease is renewed.
-    fn do_task(&mut self, task: &Task, id: TaskId, waiting: u64, message: &Message) -> Result<Record, Failure> {
+    fn do_task(&mut self, task: &Task, id: TaskId, waiting: u64, message: &Message) -> Result<TaskRecord, Failure> {
         let lease = self.lease;
         let (context, reply) = (self.connection.context().clone(), message.reply.clone());
         let acker = async_nats::jetstream::message::Acker::new(context, reply);
@@ -275,14 +282,17 @@ impl<'a> Worker<'a> {
         let mut may_go_on = |_| begun.elapsed() < share;
         let explored = self.explore.explore(&task.work, PIECES, self.connection.room(), &mut may_go_on);
         renewing.abort();
-        let Explored { result, rest, runs } = explored?;
+        let (first, busy) = (*self.first.get_or_insert(begun), begun.elapsed());
+        self.work.busy += busy;
+        self.work.present = first.elapsed();
+        let TaskOutcome { result, rest, runs } = explored?;
         self.work.runs += runs;
         self.beacon.runs += runs;
-        Ok(Record::new(self.search, id, rest, result))
+        Ok(TaskRecord::new(self.search, id, rest, result))
     }
 
     /// Stores the one record of a task. If there is another one, that one counts.
-    fn commit(&mut self, name: &str, record: Record, message: &Message) -> Result<(), ClusterError> {
+    fn commit(&mut self, name: &str, record: TaskRecord, message: &Message) -> Result<(), ClusterError> {
         crash_if_a_test_wants("before-record");
         let record = match self.connection.store_once(&names::done_subject(self.search, name), &record.to_bytes())? {
             true => {
@@ -300,13 +310,13 @@ impl<'a> Worker<'a> {
     }
 
     /// The record of a task, if there is one.
-    fn known(&self, name: &str) -> Result<Option<Result<Record, String>>, ClusterError> {
+    fn known(&self, name: &str) -> Result<Option<Result<TaskRecord, String>>, ClusterError> {
         let stored = self.connection.stored(&names::done(self.search), &names::done_subject(self.search, name))?;
-        Ok(stored.map(|(_, bytes)| Record::from_bytes(self.search, name, &bytes)))
+        Ok(stored.map(|(_, bytes)| TaskRecord::from_bytes(self.search, name, &bytes)))
     }
 
     /// Stores the children of a task that has a record, and acknowledges it.
-    fn finish(&self, record: &Record, message: &Message) -> Result<(), ClusterError> {
+    fn finish(&self, record: &TaskRecord, message: &Message) -> Result<(), ClusterError> {
         for task in record.tasks() {
             let name = task.id(self.search).to_string();
             self.connection.store_once(&names::task_subject(self.search, &name), &task.to_bytes())?;

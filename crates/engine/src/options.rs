@@ -207,8 +207,8 @@ pub enum OptionsError {
     BoundedPruning,
     /// A search that cannot be shared by several processes was to be.
     #[error(
-        "{0} cannot be shared by several machines: leave it out (what is shared is --strategy optimal, without bounds on \
-         preemptions)"
+        "{0} cannot be shared by several machines: leave it out (what is shared is --strategy optimal, without bounds \
+         on preemptions)"
     )]
     NotShared(&'static str),
     /// Something that needs the memory accesses of a program without hooks.

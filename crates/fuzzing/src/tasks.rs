@@ -1,4 +1,4 @@
-use raddle_cluster::tree::{Reading, Record, Task, Tree};
+use raddle_cluster::tree::{Reading, Task, TaskRecord, TaskTree};
 use raddle_explore::optimal::items;
 
 const SEARCH: &str = "0123456789abcdef";
@@ -9,9 +9,9 @@ pub fn tasks(data: &[u8]) {
     let name = root.id(SEARCH).to_string();
     assert_eq!(Task::from_bytes(SEARCH, &name, &root.to_bytes()), Ok(root.clone()));
     let _ = Task::from_bytes(SEARCH, &name, data);
-    let mut tree = Tree::new(SEARCH, &root);
+    let mut tree = TaskTree::new(SEARCH, &root);
     if let Reading::Fits(record) = tree.read(&name, data) {
-        assert_eq!(Record::from_bytes(SEARCH, &name, &record.to_bytes()), Ok(record.clone()));
+        assert_eq!(TaskRecord::from_bytes(SEARCH, &name, &record.to_bytes()), Ok(record.clone()));
         tree.count(&record);
     }
     if let Ok(work) = items::decode(data) {

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use clap::Args;
-use raddle_cluster::Access;
+use raddle_cluster::ServerAccess;
 
 use crate::args::CheckArgs;
 use crate::error::CommandError;
@@ -42,7 +42,7 @@ impl NatsArgs {
     ///
     /// # Errors
     /// If no server is named.
-    pub fn access(&self) -> Result<Access, CommandError> {
+    pub fn access(&self) -> Result<ServerAccess, CommandError> {
         let text = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let path = |given: &Option<PathBuf>, name: &str| given.clone().or_else(|| text(name).map(PathBuf::from));
         let url = self.nats.clone().or_else(|| text("NATS_URL"));
@@ -52,7 +52,7 @@ impl NatsArgs {
             (None, None) => None,
             _ => return Err(CommandError("--tls-cert and --tls-key go together".into())),
         };
-        Ok(Access {
+        Ok(ServerAccess {
             url,
             user: text("NATS_USER"),
             password: text("NATS_PASSWORD"),

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::time::Duration;
 
-use raddle_cluster::Connection;
+use raddle_cluster::ServerConnection;
 use raddle_cluster::coordinator::{self, Search, Take};
 use raddle_engine::Crew;
-use raddle_engine::distributed::{Elsewhere, Job, Taken, Taker};
+use raddle_engine::distributed::{Elsewhere, SharedJob, Taken, Taker};
 use raddle_exec::interrupt;
 
 use super::args::{CoordinateArgs, is_secret};
@@ -17,8 +17,8 @@ use crate::error::{CommandError, CommandResult, say};
 pub fn run(args: &CoordinateArgs) -> CommandResult {
     let check = &args.check;
     if check.gtest || check.checkpoint.is_some() || check.jobs.is_some() {
-        let what = "--gtest, --checkpoint and --jobs do not go with coordinate: workers search, and the server keeps the \
-                    search";
+        let what = "--gtest, --checkpoint and --jobs do not go with coordinate: workers search, and the server keeps \
+                    the search";
         return Err(CommandError(what.into()));
     }
     if let Some(secret) = args.pass_env.iter().find(|word| is_secret(word)) {
@@ -27,7 +27,7 @@ pub fn run(args: &CoordinateArgs) -> CommandResult {
         return Err(CommandError(format!("{name} lets processes into the server: programs do not get it")));
     }
     interrupt::install()?;
-    let connection = Connection::open(&args.nats.access()?, "raddle coordinator", interrupt::requested)?;
+    let connection = ServerConnection::open(&args.nats.access()?, "raddle coordinator", interrupt::requested)?;
     let server = Server {
         connection,
         lease: Duration::from_secs_f64(args.lease),
@@ -42,7 +42,7 @@ pub fn run(args: &CoordinateArgs) -> CommandResult {
 
 /// Workers, by way of a server.
 struct Server {
-    connection: Connection,
+    connection: ServerConnection,
     lease: Duration,
     share: Duration,
     replicas: usize,
@@ -52,7 +52,7 @@ struct Server {
 }
 
 impl Elsewhere for Server {
-    fn explore(&mut self, job: &Job, file: &Path, taker: &mut dyn Taker) -> Result<bool, String> {
+    fn explore(&mut self, job: &SharedJob, file: &Path, taker: &mut dyn Taker) -> Result<bool, String> {
         let bytes = job.to_bytes();
         let program = std::fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
         self.job = Some(bytes.clone());
@@ -60,7 +60,7 @@ impl Elsewhere for Server {
             job: bytes,
             name: job.name().into(),
             program,
-            work: Job::whole(),
+            work: SharedJob::whole(),
             lease: self.lease,
             share: self.share,
             replicas: self.replicas,
@@ -87,11 +87,11 @@ struct Bridge<'a> {
 }
 
 impl Take for Bridge<'_> {
-    fn take(&mut self, result: &[u8]) -> coordinator::Taken {
+    fn take(&mut self, result: &[u8]) -> coordinator::ResultTaken {
         match self.taker.take(result) {
-            Taken::Counted => coordinator::Taken::Counted,
-            Taken::Refused(why) => coordinator::Taken::Refused(why),
-            Taken::Enough => coordinator::Taken::Enough,
+            Taken::Counted => coordinator::ResultTaken::Counted,
+            Taken::Refused(why) => coordinator::ResultTaken::Refused(why),
+            Taken::Enough => coordinator::ResultTaken::Enough,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use raddle_cluster::Connection;
+use raddle_cluster::ServerConnection;
 use raddle_cluster::status::{self, Member, SearchStatus};
 use raddle_exec::interrupt;
 use raddle_report::escape::clean;
@@ -16,7 +16,7 @@ use crate::exit_codes;
 /// Runs the command.
 pub fn run(args: &StatusArgs) -> CommandResult {
     interrupt::install()?;
-    let connection = Connection::open(&args.nats.access()?, "raddle status", interrupt::requested)?;
+    let connection = ServerConnection::open(&args.nats.access()?, "raddle status", interrupt::requested)?;
     let searches = status::all(&connection)?;
     let text = if args.json { format!("{}\n", to_json(&searches)) } else { to_text(&searches, status::now()) };
     io::stdout().write_all(text.as_bytes())?;

@@ -5,10 +5,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 
-use raddle_cluster::worker::{self, Explore, Explored, Failure, Work};
-use raddle_cluster::{ClusterError, Connection};
+use raddle_cluster::worker::{self, Explore, Failure, TaskOutcome, Work};
+use raddle_cluster::{ClusterError, ServerConnection};
 use raddle_engine::Error;
-use raddle_engine::distributed::{self, Explorer, Job};
+use raddle_engine::distributed::{self, Explorer, SharedJob};
 use raddle_exec::interrupt;
 use raddle_model::TargetError;
 use tempfile::TempDir;
@@ -23,14 +23,14 @@ const MOST_FILES: usize = 10_000;
 /// Runs the command.
 pub fn run(args: &WorkerArgs) -> CommandResult {
     if args.programs.is_empty() && !args.fetch {
-        let what = "a worker runs only what you let it run: name programs or directories of programs, or let it fetch any \
-                    program that a search on the server names (--fetch)";
+        let what = "a worker runs only what you let it run: name programs or directories of programs, or let it fetch \
+                    any program that a search on the server names (--fetch)";
         return Err(CommandError(what.into()));
     }
     interrupt::install()?;
     let access = args.nats.access()?;
     let work = || -> Result<Work, CommandError> {
-        let connection = Connection::open(&access, "raddle worker", interrupt::requested)?;
+        let connection = ServerConnection::open(&access, "raddle worker", interrupt::requested)?;
         let directory = tempfile::tempdir()?;
         let mut local = Local { args, directory, job: None, explorer: None, program: PathBuf::new() };
         Ok(worker::run(&connection, args.once, &mut local)?)
@@ -42,8 +42,11 @@ pub fn run(args: &WorkerArgs) -> CommandResult {
         std::iter::once(own).chain(others).collect::<Result<_, _>>()
     })?;
     if !args.quiet {
-        let (runs, tasks) = all.iter().fold((0, 0), |(runs, tasks), work| (runs + work.runs, tasks + work.tasks));
-        say(&format!("raddle: {runs} runs in {tasks} tasks"));
+        let sum = |of: fn(&Work) -> f64| all.iter().map(of).sum::<f64>();
+        let (runs, tasks) = (sum(|work| work.runs as f64), sum(|work| work.tasks as f64));
+        let (busy, present) = (sum(|work| work.busy.as_secs_f64()), sum(|work| work.present.as_secs_f64()));
+        let share = 100.0 * busy / present.max(1e-9);
+        say(&format!("raddle: {runs} runs in {tasks} tasks, busy for {busy:.3} s, {share:.1}% of the time"));
     }
     Ok(exit_codes::FINE)
 }
@@ -53,7 +56,7 @@ struct Local<'a> {
     args: &'a WorkerArgs,
     /// For programs that were fetched, and input.
     directory: TempDir,
-    job: Option<Job>,
+    job: Option<SharedJob>,
     program: PathBuf,
     explorer: Option<Explorer>,
 }
@@ -62,7 +65,7 @@ impl Local<'_> {
     /// The program of a job: one that the user has named, or one that is fetched.
     fn find(
         &self,
-        job: &Job,
+        job: &SharedJob,
         fetch: &mut dyn FnMut(&mut dyn Write) -> Result<(), ClusterError>,
     ) -> Result<PathBuf, String> {
         if let Some(path) = candidates(&self.args.programs).into_iter().find(|path| job.is_of(path)) {
@@ -128,7 +131,7 @@ impl Explore for Local<'_> {
         job: &[u8],
         fetch: &mut dyn FnMut(&mut dyn Write) -> Result<(), ClusterError>,
     ) -> Result<(), String> {
-        let job = Job::from_bytes(job).map_err(|error| error.to_string())?;
+        let job = SharedJob::from_bytes(job).map_err(|error| error.to_string())?;
         self.program = self.find(&job, fetch)?;
         (self.job, self.explorer) = (Some(job), None);
         self.explorer().map(|_| ()).map_err(|error| error.to_string())
@@ -140,10 +143,10 @@ impl Explore for Local<'_> {
         pieces: usize,
         room: usize,
         may_go_on: &mut dyn FnMut(u64) -> bool,
-    ) -> Result<Explored, Failure> {
+    ) -> Result<TaskOutcome, Failure> {
         let explored = self.explorer().and_then(|explorer| explorer.explore(work, pieces, room, may_go_on));
         match explored {
-            Ok(distributed::Explored { result, rest, runs }) => Ok(Explored { result, rest, runs }),
+            Ok(distributed::Explored { result, rest, runs }) => Ok(TaskOutcome { result, rest, runs }),
             Err(error) => {
                 // The target may be in the middle of something.
                 self.explorer = None;

@@ -310,7 +310,7 @@ fn forged_records_and_tasks_are_refused() {
 impl Shared {
     /// The name of the first task of a search.
     fn root(&self, search: &str) -> String {
-        let work = raddle_engine::distributed::Job::whole();
+        let work = raddle_engine::distributed::SharedJob::whole();
         raddle_cluster::tree::Task::root(work).id(search).to_string()
     }
 }

@@ -15,7 +15,7 @@ use raddle_model::{Execution, Request, Target, TargetError};
 
 use super::guidance;
 use super::search::{OVERWRITTEN, RESTART, SearchResult, Session, disagrees, reason, reason_of};
-use crate::distributed::{Elsewhere, Gathering, Job, Taken, Taker};
+use crate::distributed::{Elsewhere, Gathering, SharedJob, Taken, Taker};
 use crate::error::Error;
 use crate::observer::{Crew, Progress};
 use crate::options::CheckOptions;
@@ -49,7 +49,7 @@ pub fn search(
     options: &CheckOptions,
     session: &mut Session<'_, '_>,
     elsewhere: &mut dyn Elsewhere,
-    job: &Job,
+    job: &SharedJob,
     begun: Instant,
 ) -> Result<Option<SearchResult>, Error> {
     let mut receiver = Receiver {

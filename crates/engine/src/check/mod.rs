@@ -21,7 +21,7 @@ use raddle_model::finding::{Reason, Report, SCHEMA, Severity, Stats, verdict};
 use raddle_report::json;
 
 use crate::directory::{REPORT, RunDirectory, usual_directory};
-use crate::distributed::{Elsewhere, Job, environment as job_environment};
+use crate::distributed::{Elsewhere, SharedJob, environment as job_environment};
 use crate::durable::{Durability, Interrupted, Keeper, ResumedCheck, RoundRow};
 use crate::error::Error;
 use crate::findings::collect::Collector;
@@ -315,7 +315,7 @@ impl Checker {
         let begun = Instant::now();
         let shared = match &mut self.elsewhere {
             Some(elsewhere) => {
-                let job = Job::of(&self.program.name(), options, target_options)?;
+                let job = SharedJob::of(&self.program.name(), options, target_options)?;
                 let found = elsewhere::search(options, &mut session, &mut **elsewhere, &job, begun)?;
                 if found.is_none() {
                     session.observer.note(HANDED_OVER);

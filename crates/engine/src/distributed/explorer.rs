@@ -5,14 +5,14 @@ use std::path::Path;
 
 use raddle_exec::{NativeTarget, Options};
 use raddle_explore::bounds::MaxEvents;
-use raddle_explore::optimal::{Part, PartWatcher, WorkItem, items};
+use raddle_explore::optimal::{PartWatcher, SearchPart, WorkItem, items};
 use raddle_explore::{IncompleteReason, WorkerPool, explore};
 use raddle_model::defect::Signature;
 use raddle_model::finding::{Stats, StatsRow};
 use raddle_model::{DefectFinder, Execution, SyncState};
 use raddle_vocab::policy::mix;
 
-use super::job::{Job, Refused};
+use super::job::{Refused, SharedJob};
 use super::result::{ResultRow, Telling};
 use crate::check::is_compared;
 use crate::error::Error;
@@ -34,7 +34,7 @@ pub struct Explored {
 
 /// Explores pieces of one job's work. Keeps its target from one to the next.
 pub struct Explorer {
-    job: Job,
+    job: SharedJob,
     target: NativeTarget,
     finder: DefectFinder,
     semantics: SyncState,
@@ -67,7 +67,7 @@ impl Explorer {
     ///
     /// # Errors
     /// If the file is another program, cannot be run, or does something else here.
-    pub fn start(job: Job, file: &Path, directory: &Path) -> Result<Self, Error> {
+    pub fn start(job: SharedJob, file: &Path, directory: &Path) -> Result<Self, Error> {
         if !job.is_of(file) {
             let what = format!("{}: this is another program than the one that is searched", file.display());
             return Err(Refused(what).into());
@@ -110,7 +110,7 @@ impl Explorer {
         };
         let (mut stats, mut incomplete, mut is_handed_over) = (Stats::default(), None::<IncompleteReason>, false);
         loop {
-            let mut part = Part::new(left, spurious, &mut watcher);
+            let mut part = SearchPart::new(left, spurious, &mut watcher);
             let outcome = {
                 let mut pool = WorkerPool::of_one(&mut self.target);
                 let bounded = &mut MaxEvents::new(&mut part, self.job.max_events());
@@ -134,7 +134,7 @@ impl Explorer {
                 ..watcher.row()?
             };
             let result = postcard::to_stdvec(&row).unwrap_or_default();
-            let rest = divide(&left, pieces);
+            let rest: Option<Vec<Vec<u8>>> = items::divide(&left, pieces).map(items::encode).collect();
             let taken = |rest: &Vec<Vec<u8>>| rest.iter().fold(result.len(), |sum, piece| sum + piece.len() + 8);
             match rest {
                 Some(rest) if taken(&rest) <= room || left.is_empty() => {
@@ -208,31 +208,9 @@ fn checksum(signature: &Signature) -> u64 {
     signature.places.iter().fold(sum, |sum, place| mix(sum ^ place))
 }
 
-/// Divides work items. The oldest have the largest subtrees: each is a piece of its own. The others make two.
-fn divide(left: &[WorkItem], pieces: usize) -> Option<Vec<Vec<u8>>> {
-    let (old, young) = left.split_at(left.len().min(pieces.saturating_sub(2).max(1)));
-    let single = old.iter().map(|item| items::encode(std::slice::from_ref(item)));
-    let bundles = young.chunks(young.len().div_ceil(2).max(1)).map(items::encode);
-    single.chain(bundles).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use raddle_model::Choice;
-
-    #[test]
-    fn the_oldest_work_items_are_pieces_of_their_own() {
-        let item = |thread| WorkItem { schedule: vec![Choice::of(thread)].into() };
-        let left: Vec<WorkItem> = (0..11).map(item).collect();
-        let lengths = |left: &[WorkItem], pieces| -> Vec<usize> {
-            divide(left, pieces).unwrap().iter().map(|piece| items::decode(piece).unwrap().len()).collect()
-        };
-        assert_eq!(lengths(&left, 8), [1, 1, 1, 1, 1, 1, 3, 2]);
-        assert_eq!(lengths(&left[..3], 8), [1, 1, 1]);
-        assert_eq!(lengths(&left, 1), [1, 5, 5]);
-        assert!(lengths(&[], 8).is_empty());
-    }
 
     #[test]
     fn reasons_do_not_depend_on_their_order() {

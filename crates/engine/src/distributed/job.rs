@@ -28,7 +28,7 @@ const KEPT: [&str; 6] = ["HOME", "LANG", "LANGUAGE", "PATH", "TZ", "USER"];
 
 /// A search that several processes share.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Job {
+pub struct SharedJob {
     /// Version of raddle, and checksum of its file: another build may search in another way.
     raddle: String,
     build: u32,
@@ -53,7 +53,7 @@ pub struct Job {
 #[error("{0}")]
 pub struct Refused(pub String);
 
-impl Job {
+impl SharedJob {
     /// The search of a program with these options.
     ///
     /// # Errors
@@ -64,7 +64,7 @@ impl Job {
         let environment = target.environment.iter().flatten();
         let settings = Settings::of(target, options.max_events);
         let (probe, base) = probe(target)?;
-        Ok(Job {
+        Ok(SharedJob {
             raddle: env!("CARGO_PKG_VERSION").into(),
             build: own_checksum(),
             name: name.into(),
@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn jobs_of_another_raddle_are_refused_before_their_form_matters() {
-        let refused = |text: &str| Job::from_bytes(text.as_bytes()).unwrap_err().0;
+        let refused = |text: &str| SharedJob::from_bytes(text.as_bytes()).unwrap_err().0;
         assert!(refused(r#"{"raddle":"9.9","build":1,"new":[]}"#).contains("another raddle (9.9"));
         assert!(refused("{").contains("makes no sense"));
         let own = format!(r#"{{"raddle":"{}","build":{}}}"#, env!("CARGO_PKG_VERSION"), own_checksum());

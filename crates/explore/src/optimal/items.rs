@@ -48,6 +48,13 @@ pub fn encode(items: &[WorkItem]) -> Option<Vec<u8>> {
     postcard::to_stdvec(&rows).ok()
 }
 
+/// Divides what is left of a part, the oldest first, into about so many pieces. The oldest have the largest
+/// subtrees: each is a piece of its own. The others make two.
+pub fn divide<T>(left: &[T], pieces: usize) -> impl Iterator<Item = &[T]> {
+    let (old, young) = left.split_at(left.len().min(pieces.saturating_sub(2).max(1)));
+    old.chunks(1).chain(young.chunks(young.len().div_ceil(2).max(1)))
+}
+
 /// Reads work items.
 ///
 /// # Errors
@@ -102,6 +109,17 @@ mod tests {
                 assert!(decode(&bytes[..end]).is_err());
             }
         }
+    }
+
+    #[test]
+    fn the_oldest_work_items_are_pieces_of_their_own() {
+        let left: Vec<u16> = (0..11).collect();
+        let lengths = |left: &[u16], pieces| divide(left, pieces).map(<[u16]>::len).collect::<Vec<_>>();
+        assert_eq!(lengths(&left, 8), [1, 1, 1, 1, 1, 1, 3, 2]);
+        assert_eq!(lengths(&left[..3], 8), [1, 1, 1]);
+        assert_eq!(lengths(&left, 1), [1, 5, 5]);
+        assert!(lengths(&[], 8).is_empty());
+        assert_eq!(divide(&left, 8).flatten().copied().collect::<Vec<_>>(), left);
     }
 
     #[test]

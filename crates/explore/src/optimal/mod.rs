@@ -110,7 +110,7 @@ use schedule::{ScheduleLoader, ScheduleSaver};
 use sweep::TreeSampler;
 
 pub use expand::Expander;
-pub use part::{Part, PartWatcher};
+pub use part::{PartWatcher, SearchPart};
 pub use sample::SizeSampler;
 pub use schedule::Schedule;
 

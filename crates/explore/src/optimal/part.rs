@@ -26,7 +26,7 @@ pub trait PartWatcher {
 }
 
 /// Explores some work items and their descendants.
-pub struct Part<'a> {
+pub struct SearchPart<'a> {
     search: Optimal,
     watcher: &'a mut dyn PartWatcher,
     learnt: u64,
@@ -34,12 +34,12 @@ pub struct Part<'a> {
     is_unpredictable: bool,
 }
 
-impl<'a> Part<'a> {
+impl<'a> SearchPart<'a> {
     /// The part that begins with these work items, the oldest first.
     #[must_use]
     pub fn new(items: Vec<WorkItem>, spurious: u32, watcher: &'a mut dyn PartWatcher) -> Self {
         let search = Optimal::of_items(items, spurious);
-        Part { search, watcher, learnt: 0, is_over: false, is_unpredictable: false }
+        SearchPart { search, watcher, learnt: 0, is_over: false, is_unpredictable: false }
     }
 
     /// Whether a run showed something that cannot be predicted.
@@ -55,13 +55,13 @@ impl<'a> Part<'a> {
     }
 }
 
-impl std::fmt::Debug for Part<'_> {
+impl std::fmt::Debug for SearchPart<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Part").field("learnt", &self.learnt).finish_non_exhaustive()
+        f.debug_struct("SearchPart").field("learnt", &self.learnt).finish_non_exhaustive()
     }
 }
 
-impl Strategy for Part<'_> {
+impl Strategy for SearchPart<'_> {
     fn next(&mut self) -> Option<Request> {
         self.is_over = self.is_over || !self.watcher.may_go_on(self.learnt);
         if self.is_over { None } else { self.search.next() }
@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn a_part_that_may_not_begin_leaves_all_of_its_work_items() {
         let mut never = Never;
-        let mut part = Part::new(vec![WorkItem::default()], 0, &mut never);
+        let mut part = SearchPart::new(vec![WorkItem::default()], 0, &mut never);
         assert!(part.next().is_none());
         assert_eq!(part.into_rest(), [WorkItem::default()]);
     }
