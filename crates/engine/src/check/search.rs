@@ -190,7 +190,7 @@ impl Watcher<NativeTarget> for SearchMonitor<'_, '_> {
         let SearchProgress { stats, estimate } = progress;
         self.seen = run.number + 1;
         let findings = self.collector.findings.len();
-        self.observer.progress(&Progress { stats, findings, estimate: *estimate });
+        self.observer.progress(&Progress { stats, findings, estimate: *estimate, crew: None });
         if class != Classification::OutOfBound
             && let Some(execution) = run.execution
         {
@@ -318,7 +318,7 @@ impl SearchMonitor<'_, '_> {
 }
 
 /// Said of a program that has overwritten a held lock.
-const OVERWRITTEN: &str =
+pub(super) const OVERWRITTEN: &str =
     "a lock was overwritten while it was held, or its memory used for another one: not every order was tried";
 
 /// Whether the execution with this number is compared with the semantics.
@@ -335,7 +335,7 @@ pub fn compared(
     if sees_calls_only { semantics.check_calls(execution) } else { semantics.check(execution) }
 }
 
-fn disagrees(disagreement: &str) -> Reason {
+pub(super) fn disagrees(disagreement: &str) -> Reason {
     let text = format!("raddle's runtime and its model disagree, which is a bug of raddle: {disagreement}");
     reason("disagreement", &text)
 }
@@ -384,12 +384,12 @@ fn again(execution: &Execution, spurious: u32) -> Request {
     }
 }
 
-fn reason(code: &str, text: &str) -> Reason {
+pub(super) fn reason(code: &str, text: &str) -> Reason {
     Reason { code: code.into(), text: text.into() }
 }
 
 /// Why a search is incomplete, in words.
-fn reason_of(incomplete: IncompleteReason) -> Reason {
+pub(super) fn reason_of(incomplete: IncompleteReason) -> Reason {
     let text = match incomplete {
         IncompleteReason::Sampling => "only a sample of the schedules was tried",
         IncompleteReason::Executions => "the bound on executions was reached (--max-executions)",
