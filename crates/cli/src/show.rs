@@ -31,7 +31,8 @@ pub fn run(args: &ShowArgs) -> CommandResult {
         formats::print(&formats::render(&run, Format::Text)?, Format::Text)?;
         return Ok(exit_codes::FINE);
     };
-    let mut viewer = Viewer { trace, sources: SourceCache::new(Path::new(&trace.directory)), at: 0 };
+    let mut viewer =
+        Viewer { trace, sources: SourceCache::new(Path::new(&trace.directory)).as_in([trace]), at: start(trace) };
     if let Some(step) = args.step {
         viewer.go_to(step)?;
         viewer.print("")?;
@@ -41,6 +42,12 @@ pub fn run(args: &ShowArgs) -> CommandResult {
         viewer.lines()?;
     }
     Ok(exit_codes::FINE)
+}
+
+/// The step that decides: the first of those that the finding numbers, with a little of what comes before it.
+fn start(trace: &AnnotatedTrace) -> usize {
+    let first = trace.events.iter().position(|event| event.mark.is_some());
+    first.unwrap_or(trace.events.len().saturating_sub(1))
 }
 
 /// The run, and the finding that was asked for: its name may take the place of the run's.

@@ -51,6 +51,7 @@ pub mod directory;
 pub mod durable;
 mod error;
 mod findings;
+pub mod frameworks;
 mod naming;
 mod observed;
 mod observer;

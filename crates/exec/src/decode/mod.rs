@@ -314,7 +314,7 @@ impl Decoder {
         into.names.push(cached.name);
         self.traits = self.traits | cached.traits;
         thread.advance(effect);
-        self.stack_owner = StackOwner::End;
+        self.stack_owner = StackOwner::Event(into.events.len() as u32 - 1);
         if let Effect::Creates(..) = effect {
             self.add_thread(into, Some(tid), Role::Program);
         }
@@ -454,6 +454,7 @@ impl Decoder {
         thread.advance(entry.effect);
         into.events.push(entry.event);
         into.names.push(entry.name);
+        self.stack_owner = StackOwner::Event(into.events.len() as u32 - 1);
         self.traits = self.traits | entry.traits;
         Ok(())
     }

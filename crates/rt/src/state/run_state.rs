@@ -387,6 +387,8 @@ pub struct RunState {
     pub names: Names,
     /// Stacks of allocations and frees that were recorded.
     pub block_stacks: u32,
+    /// Stacks of operations that were recorded.
+    pub step_stacks: u32,
     /// Where `strtok` goes on.
     pub token_position: usize,
 }
@@ -443,6 +445,7 @@ impl RunState {
             names: Names::new(),
             token_position: 0,
             block_stacks: 0,
+            step_stacks: 0,
             fibers: [Fiber::UNUSED; MAX_THREADS],
         }
     }
