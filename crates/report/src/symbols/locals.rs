@@ -63,16 +63,23 @@ pub(super) fn variable_at(elf: &Elf, registers: &FrameRegisters, address: u64) -
 }
 
 /// Calls `show` for every variable and parameter of a function, those of inlined calls included.
+/// Functions of classes that are declared inside it (so the bodies of lambdas) have frames of their own.
 pub(super) fn for_each_variable(debug: &Debug, function: DieRef, mut show: impl FnMut(DieRef, &Die)) {
     let Some(unit) = debug.units.get(function.unit) else { return };
     let Ok(mut cursor) = unit.entries_at_offset(function.offset) else { return };
     let mut top = None;
+    // The depth of the function inside, of which entries are passed over.
+    let mut nested = None;
     for _ in 0..MAX_ENTRIES {
         let Ok(Some(entry)) = cursor.next_dfs() else { return };
         let is_inside = entry.depth() > *top.get_or_insert(entry.depth());
         if !is_inside && entry.offset() != function.offset {
             return;
         }
+        if nested.is_some_and(|depth| entry.depth() > depth) {
+            continue;
+        }
+        nested = (is_inside && entry.tag() == gimli::DW_TAG_subprogram).then(|| entry.depth());
         let is_variable = matches!(entry.tag(), gimli::DW_TAG_variable | gimli::DW_TAG_formal_parameter);
         if is_variable && !flag(entry, gimli::DW_AT_declaration) {
             show(DieRef { unit: function.unit, offset: entry.offset() }, entry);

@@ -2,10 +2,12 @@
 //! depends only on what the threads that use the slot have done before: swapping independent events
 //! of other threads moves no block.
 //!
-//! A block freed by the thread that owns its arena is used again by that thread. A small one freed
-//! by another thread is never used again: which thread freed it would be a part of the state that a
-//! program cannot see. A large one goes back to the arena only along join and create, where the free
-//! happens before the next allocation; until then it stays unused.
+//! A small block that was freed is not used again as long as its arena has handed out less than
+//! [`QUARANTINE`] bytes in such blocks. So a use of it is noticed, and it makes no difference to the state which
+//! thread freed it. Beyond that, a block freed by the thread that owns its arena is used again by that
+//! thread. A small one freed by another thread is never used again: which thread freed it would be a
+//! part of the state that a program cannot see. A large one goes back to the arena only along join and
+//! create, where the free happens before the next allocation; until then it stays unused.
 //!
 //! What a small block held is overwritten when it is freed. So states that differ only in what freed
 //! blocks held are the same.
@@ -38,6 +40,9 @@ const CLASSES: usize = 128;
 const FILLED: usize = 1024;
 /// Room of blocks that are not used again if another thread frees them.
 const SMALL: usize = 4096;
+/// Bytes that an arena hands out in small blocks before it uses such blocks again. More would make for many words
+/// that differ from the root, so that states are compared slowly or not at all.
+const QUARANTINE: usize = 1 << 16;
 const FILL: u8 = 0xa5;
 
 const LIVE: u64 = 0x5a;
@@ -53,6 +58,8 @@ const _: () = assert!(BASE as u64 == HEAP.start && (BASE + MAX_THREADS * ARENA) 
 struct Arena {
     /// First byte never handed out.
     top: usize,
+    /// Bytes handed out in small blocks.
+    small: usize,
     /// Blocks to use again, by class.
     free: [usize; CLASSES],
 }
@@ -244,6 +251,9 @@ fn take(slot: usize, class: usize) -> Option<(usize, bool)> {
     }
     run().heap_bytes += room_of(class);
     arena.top = next;
+    if room_of(class) <= SMALL {
+        arena.small += room_of(class);
+    }
     Some((start, true))
 }
 
@@ -311,7 +321,9 @@ fn release(block: usize, pc: u64) {
         Header::of(start).set(size, class, FREED);
     }
     if slot == run().me().slot as usize {
-        reuse(slot, class, start);
+        if room_of(class) > SMALL || arena(slot).small > QUARANTINE {
+            reuse(slot, class, start);
+        }
     } else if room_of(class) > SMALL {
         let me = run().me();
         Header::of(start).link = me.foreign_frees;
