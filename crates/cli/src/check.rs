@@ -105,11 +105,11 @@ pub struct How<'a> {
     /// What to go on with.
     pub interrupted: Option<Interrupted>,
     /// It is one test case of several.
-    pub part: Option<&'a Part>,
+    pub part: Option<&'a SuitePart>,
 }
 
 /// One test case of several.
-pub struct Part {
+pub struct SuitePart {
     /// Its name.
     pub title: String,
     /// How far the command is: `test 3/6`.

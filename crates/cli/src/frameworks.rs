@@ -18,7 +18,7 @@ use raddle_report::bundle::ReportBundle;
 use raddle_report::junit::{self, Case};
 
 use crate::args::{CheckArgs, FrameworkArg, ShownArgs};
-use crate::check::{self, How, Part, build::Input};
+use crate::check::{self, How, SuitePart, build::Input};
 use crate::error::{CommandError, CommandResult, say};
 use crate::exit_codes;
 use crate::formats::{self, Format};
@@ -76,7 +76,7 @@ pub fn run(args: &CheckArgs, wanted: FrameworkArg) -> CommandResult {
         if interrupt::requested() {
             break;
         }
-        let part = Part {
+        let part = SuitePart {
             title: test.title.clone(),
             progress: format!("test {}/{}", index + 1, tests.len()),
             framework: test.framework,

@@ -9,7 +9,7 @@ use raddle_report::bundle::ReportBundle;
 use raddle_report::text::{self, SourceCache};
 use raddle_report::{lines, tsan};
 
-use super::Part;
+use super::SuitePart;
 use crate::args::{CheckArgs, ReportForm};
 use crate::error::say;
 use crate::formats::terminal_width;
@@ -43,7 +43,7 @@ impl Printer {
     }
 
     /// For one test case of several: what is verified needs no words of its own.
-    pub fn part(mut self, part: Option<&Part>) -> Self {
+    pub fn part(mut self, part: Option<&SuitePart>) -> Self {
         self.is_part = part.is_some();
         self.silent |= part.is_some_and(|part| part.silent);
         self

@@ -237,7 +237,7 @@ impl<'a> Collector<'a> {
     fn add_words(&self, finding: &mut Finding, witness: &Witness) -> Result<(), Error> {
         let is_status = finding.detail.as_deref() == Some("exit-status");
         let is_exception = finding.detail.as_deref() == Some("exception");
-        if !is_status && !(is_exception && self.framework.is_some()) {
+        if !(is_status || is_exception && self.framework.is_some()) {
             return Ok(());
         }
         let files = self.directory.path().join(&finding.id);
