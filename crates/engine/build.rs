@@ -5,11 +5,15 @@
 //! optimised). A second cargo builds it into a directory of its own: sharing the outer one would
 //! wait for its lock for ever.
 //!
+//! Runtime and hooks are built for aarch64, too, if rustc has that target and `aarch64-linux-gnu-gcc` is
+//! there. Otherwise empty files take their places.
+//!
 //! The plug-ins need the headers of LLVM 19 and of the gcc that is called `gcc`. Where they are not
 //! there, an empty file takes the place of a plug-in.
 
 use std::env;
 use std::error::Error;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -32,6 +36,9 @@ const LLVM_CONFIG: &str = "llvm-config-19";
 /// The gcc that the plug-in is built for.
 const GCC: &str = "gcc";
 
+/// The gcc for programs for aarch64 on other machines.
+const FOREIGN_GCC: &str = "aarch64-linux-gnu-gcc";
+
 /// The profile of the runtime, in the workspace's Cargo.toml.
 const PROFILE: &str = "runtime";
 
@@ -39,14 +46,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     let own = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?);
     let workspace = own.parent().and_then(Path::parent).ok_or("this package is not inside its workspace")?;
     let out = PathBuf::from(env::var("OUT_DIR")?);
-    for name in ["rt", "wire", "vocab", "x86"] {
+    for name in ["rt", "wire", "vocab", "liveness", "x86", "aarch64"] {
         println!("cargo::rerun-if-changed={}", workspace.join("crates").join(name).display());
     }
     println!("cargo::rerun-if-changed=build.rs");
-    let built = build_runtime(workspace, &out.join("runtime"))?;
+    let built = build_runtime(workspace, &out.join("runtime"), None)?;
     let mut bytes = fs::read(&built)?;
     fs::write(out.join("libraddle_rt.so"), &bytes)?;
-    bytes.extend(build_hooks(&workspace.join("crates/cc/hooks"), &out)?);
+    let hooks = workspace.join("crates/cc/hooks");
+    bytes.extend(build_hooks(&hooks, &out, &own_tools())?);
+    bytes.extend(build_foreign(workspace, &hooks, &out.join("foreign"))?);
     println!("cargo::rerun-if-env-changed=CXX");
     for header in ["assembly.h", "frames.h"] {
         println!("cargo::rerun-if-changed={}", own.join(header).display());
@@ -56,15 +65,64 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rustc-env=RADDLE_CLANG_HOOKS_VERSION={version}");
     bytes.extend(fs::read(&for_clang)?);
     let for_gcc = out.join("raddle-gcc-hooks.so");
-    let build = build_gcc_hooks(&own.join("gcc/hooks.cpp"), &for_gcc)?;
+    let build = build_gcc_hooks(GCC, &own.join("gcc/hooks.cpp"), &for_gcc)?;
     println!("cargo::rustc-env=RADDLE_GCC_HOOKS_BUILD={build}");
+    bytes.extend(fs::read(&for_gcc)?);
+    let for_gcc = out.join("foreign/raddle-gcc-hooks.so");
+    let build = build_gcc_hooks(FOREIGN_GCC, &own.join("gcc/hooks.cpp"), &for_gcc)?;
+    println!("cargo::rustc-env=RADDLE_FOREIGN_GCC_HOOKS_BUILD={build}");
     bytes.extend(fs::read(&for_gcc)?);
     // Part of the path under which all are installed: another runtime never replaces one in use.
     println!("cargo::rustc-env=RADDLE_RUNTIME_HASH={:016x}", hash(&bytes));
     Ok(())
 }
 
-fn build_runtime(workspace: &Path, target: &Path) -> Result<PathBuf, Box<dyn Error>> {
+/// What builds the files that a program is linked with.
+struct Tools {
+    compiler: OsString,
+    archiver: OsString,
+    options: &'static [&'static str],
+}
+
+fn own_tools() -> Tools {
+    println!("cargo::rerun-if-env-changed=CC");
+    println!("cargo::rerun-if-env-changed=AR");
+    let program = |name: &str, usual: &str| env::var_os(name).unwrap_or_else(|| usual.into());
+    let options = if cfg!(target_arch = "aarch64") { FOR_AARCH64 } else { FOR_X86_64 };
+    Tools { compiler: program("CC", "cc"), archiver: program("AR", "ar"), options }
+}
+
+const FOR_X86_64: &[&str] = &["-mcx16", "-fcf-protection=none"];
+const FOR_AARCH64: &[&str] = &["-mno-outline-atomics", "-mbranch-protection=none"];
+
+/// Builds runtime and hooks for aarch64 on another machine, and returns their bytes; empty files where
+/// rustc or a cross compiler for it is not there.
+fn build_foreign(workspace: &Path, hooks: &Path, out: &Path) -> Result<Vec<u8>, Box<dyn Error>> {
+    const TARGET: &str = "aarch64-unknown-linux-gnu";
+    const NAMES: [&str; 3] = ["libraddle_rt.so", "raddle-hooks.o", "libraddle-hooks.a"];
+    fs::create_dir_all(out)?;
+    let library =
+        asked(Command::new(env::var("RUSTC")?).args(["--print", "target-libdir", "--target", TARGET]), |output| {
+            &output.stdout
+        });
+    let has_library = library.is_some_and(|path| Path::new(&path).exists());
+    let has_compiler = asked(Command::new(FOREIGN_GCC).arg("--version"), |output| &output.stdout).is_some();
+    if cfg!(target_arch = "aarch64") || !has_library || !has_compiler {
+        for name in NAMES {
+            fs::write(out.join(name), [])?;
+        }
+        return Ok(Vec::new());
+    }
+    let built = build_runtime(workspace, &out.join("runtime"), Some((TARGET, FOREIGN_GCC)))?;
+    let mut bytes = fs::read(&built)?;
+    fs::write(out.join(NAMES[0]), &bytes)?;
+    let archiver = FOREIGN_GCC.replace("gcc", "ar").into();
+    bytes.extend(build_hooks(hooks, out, &Tools { compiler: FOREIGN_GCC.into(), archiver, options: FOR_AARCH64 })?);
+    Ok(bytes)
+}
+
+/// Builds the runtime for this machine, or for a target with a linker.
+fn build_runtime(workspace: &Path, directory: &Path, target: Option<(&str, &str)>) -> Result<PathBuf, Box<dyn Error>> {
     let mut cargo = Command::new(env::var("CARGO")?);
     // What it needs was fetched for the outer build already.
     cargo.current_dir(workspace).args([
@@ -76,7 +134,13 @@ fn build_runtime(workspace: &Path, target: &Path) -> Result<PathBuf, Box<dyn Err
         "--package",
         "raddle-rt",
     ]);
-    cargo.args(["--crate-type", "cdylib"]).arg("--target-dir").arg(target);
+    cargo.args(["--crate-type", "cdylib"]).arg("--target-dir").arg(directory);
+    let mut built = directory.to_path_buf();
+    if let Some((target, linker)) = target {
+        let variable = target.to_uppercase().replace('-', "_");
+        cargo.args(["--target", target]).env(format!("CARGO_TARGET_{variable}_LINKER"), linker);
+        built.push(target);
+    }
     for name in FOREIGN {
         cargo.env_remove(name);
     }
@@ -84,20 +148,17 @@ fn build_runtime(workspace: &Path, target: &Path) -> Result<PathBuf, Box<dyn Err
     if !status.success() {
         return Err(format!("the runtime could not be built: cargo ended with {status}").into());
     }
-    Ok(target.join(PROFILE).join("libraddle_rt.so"))
+    Ok(built.join(PROFILE).join("libraddle_rt.so"))
 }
 
 /// Builds what programs are linked with, an object and an archive, and returns their bytes.
-fn build_hooks(sources: &Path, out: &Path) -> Result<Vec<u8>, Box<dyn Error>> {
+fn build_hooks(sources: &Path, out: &Path, tools: &Tools) -> Result<Vec<u8>, Box<dyn Error>> {
     println!("cargo::rerun-if-changed={}", sources.display());
-    println!("cargo::rerun-if-env-changed=CC");
-    println!("cargo::rerun-if-env-changed=AR");
-    let program = |name: &str, usual: &str| env::var_os(name).unwrap_or_else(|| usual.into());
     let object = |name: &str| -> Result<PathBuf, Box<dyn Error>> {
         let built = out.join(name).with_extension("o");
-        let mut compiler = Command::new(program("CC", "cc"));
-        compiler.args(["-std=gnu11", "-O2", "-fPIC", "-mcx16", "-g0", "-fno-stack-protector", "-fno-lto"]);
-        compiler.args(["-fcf-protection=none", "-fno-asynchronous-unwind-tables", "-Wall", "-Wextra", "-c"]);
+        let mut compiler = Command::new(&tools.compiler);
+        compiler.args(["-std=gnu11", "-O2", "-fPIC", "-g0", "-fno-stack-protector", "-fno-lto"]).args(tools.options);
+        compiler.args(["-fno-asynchronous-unwind-tables", "-Wall", "-Wextra", "-c"]);
         let status = compiler.arg(sources.join(name).with_extension("c")).arg("-o").arg(&built).status()?;
         if !status.success() {
             return Err(format!("the hooks of programs could not be built ({name}): {status}").into());
@@ -108,7 +169,7 @@ fn build_hooks(sources: &Path, out: &Path) -> Result<Vec<u8>, Box<dyn Error>> {
     let (linked, archive) = (out.join("raddle-hooks.o"), out.join("libraddle-hooks.a"));
     fs::rename(every, &linked)?;
     let _ = fs::remove_file(&archive);
-    let mut archiver = Command::new(program("AR", "ar"));
+    let mut archiver = Command::new(&tools.archiver);
     // Without times and users, so that equal builds are equal.
     archiver.arg("crsD").arg(&archive);
     for name in ["sections", "verifier", "libatomic"] {
@@ -141,24 +202,24 @@ fn build_clang_hooks(source: &Path, built: &Path) -> Result<String, Box<dyn Erro
 /// Builds the plug-in for gcc and returns the build of gcc that it is for; an empty one where
 /// there are no headers. gcc promises nothing to plug-ins from one version to the next, so a plug-in
 /// that cannot be built is as one that is not there.
-fn build_gcc_hooks(source: &Path, built: &Path) -> Result<String, Box<dyn Error>> {
+fn build_gcc_hooks(gcc: &str, source: &Path, built: &Path) -> Result<String, Box<dyn Error>> {
     println!("cargo::rerun-if-changed={}", source.display());
-    let include = asked(Command::new(GCC).arg("-print-file-name=plugin/include"), |output| &output.stdout);
-    let about = include.zip(gcc_build()).filter(|(include, _)| Path::new(include).join("gcc-plugin.h").exists());
+    let include = asked(Command::new(gcc).arg("-print-file-name=plugin/include"), |output| &output.stdout);
+    let about = include.zip(gcc_build(gcc)).filter(|(include, _)| Path::new(include).join("gcc-plugin.h").exists());
     if let Some((include, build)) = about {
         println!("cargo::rerun-if-changed={}", Path::new(&include).join("gcc-plugin.h").display());
         if compile_plug_in(Path::new(&include), source, built)? {
             return Ok(build);
         }
-        println!("cargo::warning=the plug-in for gcc could not be built");
+        println!("cargo::warning=the plug-in for {gcc} could not be built");
     }
     fs::write(built, [])?;
     Ok(String::new())
 }
 
 /// What `raddle_cc::Compiler` tells builds of gcc apart by: the two lines of `gcc -v`.
-fn gcc_build() -> Option<String> {
-    let answer = asked(Command::new(GCC).arg("-v").env("LC_ALL", "C"), |output| &output.stderr)?;
+fn gcc_build(gcc: &str) -> Option<String> {
+    let answer = asked(Command::new(gcc).arg("-v").env("LC_ALL", "C"), |output| &output.stderr)?;
     let line = |start: &str| answer.lines().find(|line| line.starts_with(start)).map(|line| line.trim().to_owned());
     Some(format!("{} {}", line("gcc version ")?, line("Configured with: ")?))
 }

@@ -21,6 +21,30 @@ __asm__(".hidden __start_raddle_slots\n"
         ".long __stop_raddle_slots - .\n"
         ".popsection\n");
 
+#if defined(__x86_64__)
+#define JUMP_IF_LOADED                            \
+    "mov __raddle_start@GOTPCREL(%rip), %rax\n"   \
+    "test %rax, %rax\n"                           \
+    "je 1f\n"                                     \
+    "jmp *%rax\n"                                 \
+    "1: ret\n"
+#define CLEAR_RESULTS    \
+    "xor %eax, %eax\n"   \
+    "xor %edx, %edx\n"   \
+    "pxor %xmm0, %xmm0\n"
+#elif defined(__aarch64__)
+#define JUMP_IF_LOADED                                \
+    "adrp x16, :got:__raddle_start\n"                 \
+    "ldr x16, [x16, #:got_lo12:__raddle_start]\n"     \
+    "cbz x16, 1f\n"                                   \
+    "br x16\n"                                        \
+    "1: ret\n"
+#define CLEAR_RESULTS \
+    "mov x0, #0\n"    \
+    "mov x1, #0\n"    \
+    "movi v0.2d, #0\n"
+#endif
+
 /* Hands over to raddle's runtime, if it was loaded, before all constructors of this file. */
 __asm__(".pushsection .init_array.00000,\"aw\",@init_array\n"
         ".balign 8\n"
@@ -30,17 +54,11 @@ __asm__(".pushsection .init_array.00000,\"aw\",@init_array\n"
         ".weak __raddle_start\n"
         ".type raddle_begin,@function\n"
         "raddle_begin:\n"
-        "mov __raddle_start@GOTPCREL(%rip), %rax\n"
-        "test %rax, %rax\n"
-        "je 1f\n"
-        "jmp *%rax\n"
-        "1: ret\n"
+        JUMP_IF_LOADED
         /* The result of a function of any type is 0. */
         ".type raddle_zero,@function\n"
         "raddle_zero:\n"
-        "xor %eax, %eax\n"
-        "xor %edx, %edx\n"
-        "pxor %xmm0, %xmm0\n"
+        CLEAR_RESULTS
         ".type raddle_nothing,@function\n"
         "raddle_nothing: ret\n"
         ".popsection\n");
@@ -83,7 +101,7 @@ NOTHING("__tsan_atomic_signal_fence");
 NOTHING("raddle_unseen_assembly");
 NOTHING("raddle_unseen_intrinsic");
 
-OTHERWISE void raddle_pause(void) { __builtin_ia32_pause(); }
+OTHERWISE void raddle_pause(void) { PAUSE(); }
 HOOK("__raddle_on_failed_poll", "raddle_pause");
 
 /* The linker redirects calls of these functions to `__wrap_`. Weak, because a file may be linked
@@ -135,47 +153,48 @@ UNALIGNED_WORD(u64, 64);
 OTHERWISE void raddle_fence(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 HOOK("__tsan_atomic_thread_fence", "raddle_fence");
 
-#define EXCHANGE_IF(word, bits)                                                                              \
+#define NARROW(at, old, new_value) __sync_val_compare_and_swap(at, old, new_value)
+#define EXCHANGE_IF(word, bits, exchange_if)                                                                 \
     OTHERWISE word raddle_cas##bits(volatile word *at, word old, word new_value) {                           \
-        return __sync_val_compare_and_swap(at, old, new_value);                                              \
+        return exchange_if(at, old, new_value);                                                              \
     }                                                                                                        \
     OTHERWISE int raddle_cas_or_tell##bits(volatile word *at, word *expected, word new_value) {              \
-        word old = *expected, seen = __sync_val_compare_and_swap(at, old, new_value);                        \
+        word old = *expected, seen = exchange_if(at, old, new_value);                                        \
         *expected = seen;                                                                                    \
         return seen == old;                                                                                  \
     }                                                                                                        \
     HOOK("__tsan_atomic" #bits "_compare_exchange_val", "raddle_cas" #bits);                                 \
     HOOK("__tsan_atomic" #bits "_compare_exchange_strong", "raddle_cas_or_tell" #bits);                      \
     HOOK("__tsan_atomic" #bits "_compare_exchange_weak", "raddle_cas_or_tell" #bits)
-#define UPDATE(word, bits, name, result)                                                                     \
+#define UPDATE(word, bits, exchange_if, name, result)                                                        \
     OTHERWISE word raddle_##name##bits(volatile word *at, word operand) {                                    \
         word old = raddle_read##bits(at);                                                                    \
         for (;;) {                                                                                           \
-            word seen = __sync_val_compare_and_swap(at, old, (word)(result));                                \
+            word seen = exchange_if(at, old, (word)(result));                                                \
             if (seen == old)                                                                                 \
                 return old;                                                                                  \
             old = seen;                                                                                      \
         }                                                                                                    \
     }                                                                                                        \
     HOOK("__tsan_atomic" #bits "_" #name, "raddle_" #name #bits)
-#define ATOMIC(word, bits, load)                                             \
+#define ATOMIC(word, bits, exchange_if, load)                                \
     OTHERWISE word raddle_read##bits(volatile word *at) { return load; }     \
     HOOK("__tsan_atomic" #bits "_load", "raddle_read" #bits);                \
-    EXCHANGE_IF(word, bits);                                                 \
-    UPDATE(word, bits, exchange, operand);                                   \
+    EXCHANGE_IF(word, bits, exchange_if);                                    \
+    UPDATE(word, bits, exchange_if, exchange, operand);                      \
     HOOK("__tsan_atomic" #bits "_store", "raddle_exchange" #bits);           \
-    UPDATE(word, bits, fetch_add, old + operand);                            \
-    UPDATE(word, bits, fetch_sub, old - operand);                            \
-    UPDATE(word, bits, fetch_and, old &operand);                             \
-    UPDATE(word, bits, fetch_or, old | operand);                             \
-    UPDATE(word, bits, fetch_xor, old ^ operand);                            \
-    UPDATE(word, bits, fetch_nand, ~(old & operand))
-ATOMIC(u8, 8, __atomic_load_n(at, __ATOMIC_SEQ_CST));
-ATOMIC(u16, 16, __atomic_load_n(at, __ATOMIC_SEQ_CST));
-ATOMIC(u32, 32, __atomic_load_n(at, __ATOMIC_SEQ_CST));
-ATOMIC(u64, 64, __atomic_load_n(at, __ATOMIC_SEQ_CST));
+    UPDATE(word, bits, exchange_if, fetch_add, old + operand);               \
+    UPDATE(word, bits, exchange_if, fetch_sub, old - operand);               \
+    UPDATE(word, bits, exchange_if, fetch_and, old &operand);                \
+    UPDATE(word, bits, exchange_if, fetch_or, old | operand);                \
+    UPDATE(word, bits, exchange_if, fetch_xor, old ^ operand);               \
+    UPDATE(word, bits, exchange_if, fetch_nand, ~(old & operand))
+ATOMIC(u8, 8, NARROW, __atomic_load_n(at, __ATOMIC_SEQ_CST));
+ATOMIC(u16, 16, NARROW, __atomic_load_n(at, __ATOMIC_SEQ_CST));
+ATOMIC(u32, 32, NARROW, __atomic_load_n(at, __ATOMIC_SEQ_CST));
+ATOMIC(u64, 64, NARROW, __atomic_load_n(at, __ATOMIC_SEQ_CST));
 /* The only atomic instruction of this width also writes. */
-ATOMIC(u128, 128, __sync_val_compare_and_swap(at, 0, 0));
+ATOMIC(u128, 128, EXCHANGE_WIDE, EXCHANGE_WIDE(at, 0, 0));
 
 /* Annotations. */
 #define ANNOTATION(name) PUBLIC_HOOK(name, "raddle_zero")

@@ -7,50 +7,51 @@ typedef unsigned int u32;
 typedef unsigned long u64;
 typedef unsigned __int128 u128;
 
-#define UPDATE(word, bytes, name, result, returned)                                        \
+#define NARROW(at, old, new_value) __sync_val_compare_and_swap(at, old, new_value)
+#define UPDATE(word, bytes, exchange_if, name, result, returned)                           \
     OTHERWISE word raddle_##name##_##bytes(volatile word *at, word operand) {              \
         word old = *at;                                                                    \
         for (;;) {                                                                         \
-            word seen = __sync_val_compare_and_swap(at, old, (word)(result));              \
+            word seen = exchange_if(at, old, (word)(result));                              \
             if (seen == old)                                                               \
                 return (word)(returned);                                                   \
             old = seen;                                                                    \
         }                                                                                  \
     }                                                                                      \
     PUBLIC_HOOK("__atomic_" #name "_" #bytes, "raddle_" #name "_" #bytes)
-#define BOTH(word, bytes, name, result)                    \
-    UPDATE(word, bytes, fetch_##name, result, old);        \
-    UPDATE(word, bytes, name##_fetch, result, result)
-#define WIDTH(word, bytes, load)                                                                    \
+#define BOTH(word, bytes, exchange_if, name, result)                    \
+    UPDATE(word, bytes, exchange_if, fetch_##name, result, old);        \
+    UPDATE(word, bytes, exchange_if, name##_fetch, result, result)
+#define WIDTH(word, bytes, exchange_if, load)                                                       \
     OTHERWISE word raddle_load_##bytes(volatile word *at) { return load; }                          \
     PUBLIC_HOOK("__atomic_load_" #bytes, "raddle_load_" #bytes);                                    \
     OTHERWISE int raddle_exchange_if_##bytes(volatile word *at, word *expected, word operand) {     \
         word old = *expected;                                                                       \
-        *expected = __sync_val_compare_and_swap(at, old, operand);                                  \
+        *expected = exchange_if(at, old, operand);                                                  \
         return *expected == old;                                                                    \
     }                                                                                               \
     PUBLIC_HOOK("__atomic_compare_exchange_" #bytes, "raddle_exchange_if_" #bytes);                 \
-    UPDATE(word, bytes, exchange, operand, old);                                                    \
+    UPDATE(word, bytes, exchange_if, exchange, operand, old);                                       \
     PUBLIC_HOOK("__atomic_store_" #bytes, "raddle_exchange_" #bytes);                               \
-    BOTH(word, bytes, add, old + operand);                                                          \
-    BOTH(word, bytes, sub, old - operand);                                                          \
-    BOTH(word, bytes, and, old &operand);                                                           \
-    BOTH(word, bytes, or, old | operand);                                                           \
-    BOTH(word, bytes, xor, old ^ operand);                                                          \
-    BOTH(word, bytes, nand, ~(old & operand))
-WIDTH(u8, 1, *at);
-WIDTH(u16, 2, *at);
-WIDTH(u32, 4, *at);
-WIDTH(u64, 8, *at);
+    BOTH(word, bytes, exchange_if, add, old + operand);                                             \
+    BOTH(word, bytes, exchange_if, sub, old - operand);                                             \
+    BOTH(word, bytes, exchange_if, and, old &operand);                                              \
+    BOTH(word, bytes, exchange_if, or, old | operand);                                              \
+    BOTH(word, bytes, exchange_if, xor, old ^ operand);                                             \
+    BOTH(word, bytes, exchange_if, nand, ~(old & operand))
+WIDTH(u8, 1, NARROW, *at);
+WIDTH(u16, 2, NARROW, *at);
+WIDTH(u32, 4, NARROW, *at);
+WIDTH(u64, 8, NARROW, *at);
 /* The only atomic instruction of this width also writes. */
-WIDTH(u128, 16, __sync_val_compare_and_swap(at, 0, 0));
+WIDTH(u128, 16, EXCHANGE_WIDE, EXCHANGE_WIDE(at, 0, 0));
 
 /* Objects of any size take one lock, which all files of a process share. */
 __attribute__((weak)) volatile char raddle_atomic_lock;
 
 OTHERWISE void raddle_take(void) {
     while (__sync_lock_test_and_set(&raddle_atomic_lock, 1))
-        __builtin_ia32_pause();
+        PAUSE();
 }
 OTHERWISE void raddle_leave(void) { __sync_lock_release(&raddle_atomic_lock); }
 

@@ -1,6 +1,8 @@
 /* Functions of the Software Verification Competition. Open values are 0 without raddle. */
 #include "hook.h"
 
+#if defined(__x86_64__)
+enum { WRITE = 1, EXIT_GROUP = 231 };
 OTHERWISE long raddle_system_call(long number, long first, long second, long third) {
     long result;
     __asm__ volatile("syscall"
@@ -9,11 +11,22 @@ OTHERWISE long raddle_system_call(long number, long first, long second, long thi
                      : "rcx", "r11", "memory");
     return result;
 }
+#elif defined(__aarch64__)
+enum { WRITE = 64, EXIT_GROUP = 94 };
+OTHERWISE long raddle_system_call(long number, long first, long second, long third) {
+    register long x8 __asm__("x8") = number;
+    register long x0 __asm__("x0") = first;
+    register long x1 __asm__("x1") = second;
+    register long x2 __asm__("x2") = third;
+    __asm__ volatile("svc #0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2) : "memory");
+    return x0;
+}
+#endif
 
 OTHERWISE void raddle_reached(void) {
     static const char text[] = "reach_error was called\n";
-    raddle_system_call(1, 2, (long)text, sizeof text - 1);
-    raddle_system_call(231, 134, 0, 0);
+    raddle_system_call(WRITE, 2, (long)text, sizeof text - 1);
+    raddle_system_call(EXIT_GROUP, 134, 0, 0);
 }
 OTHERWISE void raddle_claim(int condition) {
     if (!condition)

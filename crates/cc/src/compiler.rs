@@ -103,10 +103,25 @@ impl Compiler {
         Some(Self { program, leading, family, version, machine, build })
     }
 
-    /// The first part of the machine's name.
+    /// The processor that it compiles for: the first part of the machine's name.
     pub fn architecture(&self) -> &str {
-        self.machine.split('-').next().unwrap_or_default()
+        canonical_architecture(&self.machine)
     }
+}
+
+/// The processor of a machine, by one name where it has several.
+pub(crate) fn canonical_architecture(machine: &str) -> &str {
+    match machine.split('-').next().unwrap_or_default() {
+        "amd64" | "x86_64h" => "x86_64",
+        "arm64" => "aarch64",
+        architecture => architecture,
+    }
+}
+
+/// Whether programs for the machine run on Linux with the GNU C library.
+pub(crate) fn has_gnu_system(machine: &str) -> bool {
+    let mut parts = machine.split('-').skip(1);
+    parts.any(|part| part == "linux") && !machine.contains("android") && !machine.contains("musl")
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Finds the real compiler, and never takes the wrapper itself for it.
 
-use crate::compiler::{Compiler, Language};
+use crate::compiler::{Compiler, Family, Language, canonical_architecture, has_gnu_system};
 use crate::environment::{CC_VARIABLE, CXX_VARIABLE, Environment, INSIDE_VARIABLE};
 use crate::probe::ProbeError;
 use crate::response;
@@ -40,6 +40,15 @@ pub enum FindError {
          or g++ or clang++."
     )]
     Itself,
+    /// No compiler for the machine that `--target` names.
+    #[error(
+        "no compiler for {machine} was found in PATH: install the package `gcc-{machine}` (for C++ `g++-{machine}`), \
+         or name clang with {CC_VARIABLE} and {CXX_VARIABLE}."
+    )]
+    NoCross {
+        /// The machine.
+        machine: String,
+    },
     /// The named program is not a compiler that raddle can drive.
     #[error("{0}")]
     Unusable(#[from] ProbeError),
@@ -77,6 +86,34 @@ pub fn find_compiler(language: Language, environment: &Environment) -> Result<Co
         .find_map(|program| Compiler::probe(&program, &[]).ok())
         .ok_or(FindError::Missing(language))
 }
+
+/// The compiler for the machine that the words name with `--target`, and the words for it. gcc makes code
+/// for one machine, and one for another is a program of another name, which does not know the option.
+pub(crate) fn retarget(
+    compiler: Compiler,
+    args: Vec<OsString>,
+    language: Language,
+    environment: &Environment,
+) -> Result<(Compiler, Vec<OsString>), FindError> {
+    let Some(machine) = args.iter().rev().find_map(|arg| arg.to_str()?.strip_prefix(TARGET)) else {
+        return Ok((compiler, args));
+    };
+    let is_same = canonical_architecture(machine) == compiler.architecture();
+    if compiler.family == Family::Clang || is_same || !has_gnu_system(machine) {
+        return Ok((compiler, args));
+    }
+    let parts: Vec<&str> = machine.split('-').collect();
+    let short = parts.iter().enumerate().filter(|(index, _)| parts.len() < 4 || *index != 1);
+    let machine = short.map(|(_, part)| *part).collect::<Vec<_>>().join("-");
+    let driver = if language == Language::C { "gcc" } else { "g++" };
+    let program = resolve(OsStr::new(&format!("{machine}-{driver}")), environment);
+    let found = Compiler::probe(&program.ok_or(FindError::NoCross { machine })?, &[])?;
+    let is_target = |arg: &OsString| arg.to_str().is_some_and(|arg| arg.starts_with(TARGET));
+    Ok((found, args.into_iter().filter(|arg| !is_target(arg)).collect()))
+}
+
+/// The option by which clang is told another machine.
+const TARGET: &str = "--target=";
 
 /// The compiler that a command names: a program in `PATH`, a path, or either with arguments
 /// (`ccache gcc`). For C++ the command may also name the C driver; the C++ driver beside it is

@@ -166,17 +166,17 @@ pub(crate) fn wrap_functions() -> OsString {
 
 /// Links the hooks. These words come last: what the program defines itself comes first, and so do
 /// libraries that have the functions of the archive.
-pub(crate) fn link_hooks(runtime: &Runtime) -> Vec<OsString> {
+pub(crate) fn link_hooks(compiler: &Compiler, runtime: &Runtime) -> Vec<OsString> {
     // For the linker, because `-x` would make sources of them. Not `-Wl,`: the directory may have a
     // comma in its name.
-    let files = [runtime.hooks_object(), runtime.hooks_archive()];
-    files.into_iter().flat_map(|file| ["-Xlinker".into(), file.into()]).collect()
+    runtime.hook_files(compiler.architecture()).into_iter().flat_map(|file| ["-Xlinker".into(), file.into()]).collect()
 }
 
 /// The same where inputs follow, which may need any part of the archive.
-pub(crate) fn link_all_hooks(runtime: &Runtime) -> Vec<OsString> {
-    let archive = ["-Wl,--whole-archive".into(), "-Xlinker".into(), runtime.hooks_archive().into()];
-    let object = ["-Xlinker".into(), runtime.hooks_object().into()];
+pub(crate) fn link_all_hooks(compiler: &Compiler, runtime: &Runtime) -> Vec<OsString> {
+    let [object, archive] = runtime.hook_files(compiler.architecture());
+    let archive = ["-Wl,--whole-archive".into(), "-Xlinker".into(), archive.into()];
+    let object = ["-Xlinker".into(), object.into()];
     object.into_iter().chain(archive).chain(["-Wl,--no-whole-archive".into()]).collect()
 }
 
@@ -299,6 +299,6 @@ mod tests {
     #[test]
     fn hooks_are_for_the_linker() {
         let expected = "-Xlinker /rt,1/raddle-hooks.o -Xlinker /rt,1/libraddle-hooks.a";
-        assert_eq!(text(link_hooks(&runtime())), expected);
+        assert_eq!(text(link_hooks(&compiler(Family::Gcc, 12), &runtime())), expected);
     }
 }

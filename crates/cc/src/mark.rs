@@ -16,6 +16,8 @@ use std::path::{Path, PathBuf};
 use object::write::Object;
 use object::{Architecture, BinaryFormat, Endianness, SectionFlags, SectionKind, elf};
 
+use crate::compiler::canonical_architecture;
+
 /// The section with the notes about links.
 pub const NOTE_SECTION: &str = ".note.raddle";
 /// Whose notes they are.
@@ -57,8 +59,12 @@ pub struct LinkRecord {
 
 impl LinkRecord {
     /// An object whose only content is the note.
-    pub(crate) fn object(&self) -> object::write::Result<Vec<u8>> {
-        let mut file = Object::new(BinaryFormat::Elf, Architecture::X86_64, Endianness::Little);
+    pub(crate) fn object(&self, machine: &str) -> object::write::Result<Vec<u8>> {
+        let architecture = match canonical_architecture(machine) {
+            "aarch64" => Architecture::Aarch64,
+            _ => Architecture::X86_64,
+        };
+        let mut file = Object::new(BinaryFormat::Elf, architecture, Endianness::Little);
         let section = file.add_section(Vec::new(), NOTE_SECTION.into(), SectionKind::Note);
         // Loaded, because linkers that collect garbage drop other sections of a file without code.
         file.section_mut(section).flags = SectionFlags::Elf { sh_type: elf::SHT_NOTE, sh_flags: elf::SHF_ALLOC };
@@ -177,7 +183,7 @@ mod tests {
     #[test]
     fn the_object_holds_one_note_of_raddles() {
         use object::read::elf::{FileHeader as _, SectionHeader as _};
-        let bytes = record().object().expect("written");
+        let bytes = record().object("x86_64-linux-gnu").expect("written");
         let header = elf::FileHeader64::<Endianness>::parse(&bytes[..]).expect("an ELF file");
         let endian = header.endian().expect("least byte first");
         let sections = header.sections(endian, &bytes[..]).expect("sections");

@@ -3,10 +3,10 @@
 use crate::bitcode;
 use crate::compiler::Language;
 use crate::environment::{Environment, HIDE_VARIABLE, INSIDE_VARIABLE, VERBOSE_VARIABLE};
-use crate::find::{FindError, find_compiler};
+use crate::find::{FindError, find_compiler, retarget};
 use crate::known_functions::{KEEP_CALLS, has_known_functions};
 use crate::mark::LinkRecord;
-use crate::plan::{Action, CommandPlan, Invocation, Refusal, plan};
+use crate::plan::{Action, CommandPlan, Invocation, LinkNote, Refusal, plan};
 use crate::response::{self, ResponseError};
 use crate::runtime::{Runtime, SupportFile};
 use crate::source_build::is_source_file;
@@ -56,7 +56,7 @@ pub fn execute(plan: &CommandPlan) -> Result<i32, ExecuteError> {
     let mut command = Command::new(&plan.program);
     command.env(INSIDE_VARIABLE, "1");
     let mut args = plan.args.clone();
-    let note = plan.link_note.as_ref().map(|note| Ok((note.position, note_object(&note.record)?))).transpose()?;
+    let note = plan.link_note.as_ref().map(|note| Ok((note.position, note_object(note)?))).transpose()?;
     if let Some((position, file)) = &note {
         args.insert(*position, file.path().into());
     }
@@ -73,11 +73,11 @@ pub fn execute(plan: &CommandPlan) -> Result<i32, ExecuteError> {
 }
 
 /// An object with a note about the link.
-fn note_object(record: &LinkRecord) -> Result<tempfile::NamedTempFile, ExecuteError> {
+fn note_object(note: &LinkNote) -> Result<tempfile::NamedTempFile, ExecuteError> {
     let failed = |source| ExecuteError::Write { path: std::env::temp_dir(), source };
     let directory = std::env::current_dir().unwrap_or_default();
-    let record = LinkRecord { directory, ..record.clone() };
-    let object = record.object().map_err(|error| failed(io::Error::other(error)))?;
+    let record = LinkRecord { directory, ..note.record.clone() };
+    let object = record.object(&note.machine).map_err(|error| failed(io::Error::other(error)))?;
     let mut file = tempfile::Builder::new().prefix("raddle-").suffix(".o").tempfile().map_err(failed)?;
     file.write_all(&object).map_err(failed)?;
     Ok(file)
@@ -146,7 +146,8 @@ fn try_wrap(
     runtime: &Runtime,
 ) -> Result<i32, WrapError> {
     let compiler = find_compiler(language, environment)?;
-    let mut args = response::expand(args, &mut |path| fs::read(path).ok())?;
+    let args = response::expand(args, &mut |path| fs::read(path).ok())?;
+    let (compiler, mut args) = retarget(compiler, args, language, environment)?;
     let given = args.clone();
     let is_concerned = |path: &Path| is_source_file(path).is_some() && has_known_functions(path);
     if args.iter().any(|arg| is_concerned(Path::new(arg))) {

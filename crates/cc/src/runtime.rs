@@ -64,12 +64,57 @@ pub struct Runtime {
     clang_hooks: Option<Version>,
     /// The build of gcc that the plug-in for gcc was built for; none where it is not there.
     gcc_hooks: Option<String>,
+    /// The processor of this machine.
+    own: &'static str,
+    /// Another processor whose files are in a directory of its name.
+    foreign: Option<&'static str>,
+    /// The build of its gcc that the plug-in there was built for; none where it is not there.
+    foreign_gcc_hooks: Option<String>,
 }
 
 impl Runtime {
     /// The runtime in this directory, which must be an absolute path; `None` where it is not.
     pub fn in_directory(directory: &Path) -> Option<Self> {
-        directory.is_absolute().then(|| Self { directory: directory.to_path_buf(), clang_hooks: None, gcc_hooks: None })
+        let directory = directory.is_absolute().then(|| directory.to_path_buf())?;
+        Some(Self {
+            directory,
+            clang_hooks: None,
+            gcc_hooks: None,
+            own: std::env::consts::ARCH,
+            foreign: None,
+            foreign_gcc_hooks: None,
+        })
+    }
+
+    /// The same for programs for these processors, by their canonical names.
+    #[must_use]
+    pub fn for_machines(self, own: &'static str, foreign: Option<&'static str>) -> Self {
+        Self { own, foreign, ..self }
+    }
+
+    /// The same with the plug-in for the gcc of the other processor in the directory of its name.
+    #[must_use]
+    pub fn with_foreign_gcc_hooks(self, built_for: Option<String>) -> Self {
+        Self { foreign_gcc_hooks: built_for, ..self }
+    }
+
+    /// Where the files are for programs for a processor.
+    fn directory_for(&self, architecture: &str) -> Option<PathBuf> {
+        match self.foreign {
+            _ if architecture == self.own => Some(self.directory.clone()),
+            Some(foreign) if architecture == foreign => Some(self.directory.join(foreign)),
+            _ => None,
+        }
+    }
+
+    /// Whether this is the processor of this machine.
+    pub(crate) fn is_own(&self, architecture: &str) -> bool {
+        architecture == self.own
+    }
+
+    /// Whether there are files for programs for a processor.
+    pub(crate) fn is_for(&self, architecture: &str) -> bool {
+        self.directory_for(architecture).is_some()
     }
 
     /// The same with the plug-in for clang ([`CLANG_HOOKS`]) in its directory.
@@ -95,12 +140,14 @@ impl Runtime {
     }
 
     fn gcc_hooks(&self, compiler: &Compiler) -> Option<PathBuf> {
-        let fits = self.gcc_hooks.as_ref() == Some(&compiler.build);
-        fits.then(|| self.directory.join(GCC_HOOKS))
+        let architecture = compiler.architecture();
+        let built_for = if self.is_own(architecture) { &self.gcc_hooks } else { &self.foreign_gcc_hooks };
+        let directory = self.directory_for(architecture).filter(|_| built_for.as_ref() == Some(&compiler.build))?;
+        Some(directory.join(GCC_HOOKS))
     }
 
     fn clang_hooks(&self, compiler: &Compiler) -> Option<PathBuf> {
-        let fits = self.clang_hooks == Some(compiler.version);
+        let fits = self.clang_hooks == Some(compiler.version) && compiler.architecture() == self.own;
         fits.then(|| self.directory.join(CLANG_HOOKS))
     }
 
@@ -114,14 +161,15 @@ impl Runtime {
         self.directory.join(RUNTIME_LIBRARY)
     }
 
-    /// The object with hooks for every link.
-    pub(crate) fn hooks_object(&self) -> PathBuf {
-        self.directory.join(HOOKS_OBJECT)
+    /// The same for programs for a processor, if there is one.
+    pub fn library_for(&self, architecture: &str) -> Option<PathBuf> {
+        Some(self.directory_for(architecture)?.join(RUNTIME_LIBRARY))
     }
 
-    /// The archive with further hooks.
-    pub(crate) fn hooks_archive(&self) -> PathBuf {
-        self.directory.join(HOOKS_ARCHIVE)
+    /// The object with hooks for every link, and the archive with further hooks.
+    pub(crate) fn hook_files(&self, architecture: &str) -> [PathBuf; 2] {
+        let directory = self.directory_for(architecture).unwrap_or_else(|| self.directory.clone());
+        [HOOKS_OBJECT, HOOKS_ARCHIVE].map(|name| directory.join(name))
     }
 
     /// The files that plans refer to, for an installation into a directory that is read-only later.

@@ -6,8 +6,8 @@ use std::process::Command;
 
 use raddle_cc::{Compiler, Environment, Family, Language, Runtime, SourceBuild, execute, find_named_compiler};
 use raddle_engine::{Program, RunOptions, Runner, runtime};
-use raddle_exec::{Options, RestoreMode};
-use raddle_vocab::RunStatus;
+use raddle_exec::{Options, RestoreMode, emulator};
+use raddle_vocab::{Machine, RunStatus};
 
 use crate::error::{CommandError, CommandResult};
 use crate::exit_codes;
@@ -61,6 +61,7 @@ pub fn run() -> CommandResult {
     });
     if let Ok(runtime) = &runtime {
         lines.extend(compilers(runtime));
+        lines.push(aarch64(runtime));
     }
     lines.push(debugger());
     let works = !lines.iter().any(|line| line.state == State::Bad);
@@ -92,9 +93,10 @@ fn print(line: &Line) {
 
 fn system() -> Line {
     let kernel = raddle_exec::process::kernel_release();
-    let right = cfg!(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"));
+    let is_known = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
+    let right = is_known && cfg!(all(target_os = "linux", target_env = "gnu"));
     let text = format!("Linux {kernel} on {}", std::env::consts::ARCH);
-    let advice = "raddle runs on Linux on x86-64 with glibc";
+    let advice = "raddle runs on Linux on x86-64 and aarch64 with glibc";
     line(if right { State::Good } else { State::Bad }, "system", text, (!right).then_some(advice))
 }
 
@@ -121,6 +123,9 @@ fn aslr() -> Line {
 
 /// Without the instruction a switch between threads is a system call.
 fn fs_base() -> Line {
+    if Machine::OWN == Machine::Aarch64 {
+        return line(State::Good, "fast switches", "tpidr_el0", None);
+    }
     // From the kernel's auxiliary vector: whether user code may change the base of FS.
     const FSGSBASE: u64 = 2;
     match auxiliary(26).is_some_and(|flags| flags & FSGSBASE != 0) {
@@ -215,6 +220,29 @@ fn runs(program: &Path, mode: RestoreMode) -> Result<String, CommandError> {
     match (run.execution.status, run.execution.exit) {
         (RunStatus::Rest, Some(42)) => Ok(name),
         (status, exit) => Err(CommandError(format!("a program of two threads gave {status:?}, {exit:?} by {name}"))),
+    }
+}
+
+/// What programs for aarch64 need on other machines.
+fn aarch64(runtime: &Runtime) -> Line {
+    const WHAT: &str = "aarch64";
+    let machine = Machine::Aarch64;
+    if Machine::OWN == machine {
+        return line(State::Good, WHAT, "this machine", None);
+    }
+    let compiler = Compiler::probe(Path::new("aarch64-linux-gnu-gcc"), &[]).ok();
+    match (runtime.library_for(machine.name()), emulator::find(machine), compiler) {
+        (None, ..) => {
+            let advice = "for such programs: rustup target add aarch64-unknown-linux-gnu, apt-get install \
+                          gcc-aarch64-linux-gnu g++-aarch64-linux-gnu qemu-user, then build raddle again";
+            line(State::Fair, WHAT, "raddle was built without the runtime for it", Some(advice))
+        }
+        (_, None, _) => line(State::Fair, WHAT, "no qemu-aarch64", Some("apt-get install qemu-user")),
+        (.., None) => line(State::Fair, WHAT, "no cross compiler", Some("apt-get install gcc-aarch64-linux-gnu")),
+        (_, Some(emulator), Some(compiler)) => {
+            let text = format!("{} {}; runs by {}", compiler.family, compiler.version, emulator.display());
+            line(State::Good, WHAT, text, None)
+        }
     }
 }
 

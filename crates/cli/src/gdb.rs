@@ -5,6 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use raddle_engine::Replay;
+use raddle_exec::emulator::Emulator;
 use raddle_exec::{NativeTarget, RestoreMode, interrupt};
 use raddle_vocab::OpKind;
 
@@ -41,6 +42,11 @@ fn debug_once(replay: &Replay, event: Option<u64>, place: &Path, again: &Path) -
     options.mode = RestoreMode::Fork;
     options.hang_timeout = Duration::MAX;
     let program = std::path::absolute(&options.program)?;
+    if Emulator::for_program(&program).map_err(raddle_engine::Error::from)?.is_some() {
+        let advice = "gdb cannot be attached to a program that is emulated: replay the recording on a machine with \
+                      the program's processor, or look at it with `--break-at EVENT` and without `--gdb`";
+        return Err(CommandError(advice.into()));
+    }
     let mut target = NativeTarget::start(options).map_err(raddle_engine::Error::from)?;
     let process = target.process_id().ok_or_else(|| CommandError("the program has ended".into()))?;
     let heartbeat = target.heartbeat_address().ok_or_else(|| CommandError("the program shares no memory".into()))?;

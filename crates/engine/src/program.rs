@@ -175,7 +175,7 @@ impl Program {
     /// If the file is no program that can be run, or less or more can be seen of it than is wanted.
     pub fn target_options(&self) -> Result<Options, Error> {
         let mut options = Options::new(&self.path);
-        options.runtime = Some(runtime::install()?.library());
+        options.runtime = Some(runtime::library_for(&self.path)?);
         options.args.clone_from(&self.args);
         options.stdin.clone_from(&self.stdin);
         options.env.clone_from(&self.env);

@@ -14,6 +14,8 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use raddle_cc::{CLANG_HOOKS, GCC_HOOKS, HOOKS_ARCHIVE, HOOKS_OBJECT, RUNTIME_LIBRARY, Runtime, Version};
+use raddle_exec::elf;
+use raddle_vocab::Machine;
 
 /// The library itself.
 static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libraddle_rt.so"));
@@ -21,6 +23,15 @@ static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libraddle_rt.s
 /// What programs are linked with.
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/raddle-hooks.o"));
 static ARCHIVE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libraddle-hooks.a"));
+
+/// The same for programs for aarch64, on other machines; empty if raddle was built without the tools for it.
+static FOR_AARCH64: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/foreign/libraddle_rt.so"));
+static OBJECT_FOR_AARCH64: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/foreign/raddle-hooks.o"));
+static ARCHIVE_FOR_AARCH64: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/foreign/libraddle-hooks.a"));
+
+/// The plug-in for the gcc that makes programs for aarch64, and its build; empty likewise.
+static FOR_FOREIGN_GCC: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/foreign/raddle-gcc-hooks.so"));
+const FOR_FOREIGN_GCC_BUILD: &str = env!("RADDLE_FOREIGN_GCC_HOOKS_BUILD");
 
 /// The plug-in for clang; empty if raddle was built without LLVM.
 static FOR_CLANG: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/raddle-clang-hooks.so"));
@@ -40,13 +51,32 @@ const DIRECTORY: &str = concat!(env!("CARGO_PKG_VERSION"), "-", env!("RADDLE_RUN
 /// Where an installation keeps it, from the parent of the command's directory.
 const INSTALLED: &str = "lib/raddle";
 
-/// Why the runtime is nowhere.
+/// Why there is no runtime.
 #[derive(Debug, thiserror::Error)]
-#[error("raddle's runtime cannot be installed anywhere:{}", listed(.0))]
-pub struct InstallError(Vec<(PathBuf, io::Error)>);
+pub enum InstallError {
+    /// It is nowhere.
+    #[error("raddle's runtime cannot be installed anywhere:{}", listed(.0))]
+    Nowhere(Vec<(PathBuf, io::Error)>),
+    /// None for this processor.
+    #[error(
+        "the program is for {0}, and this raddle was built without a runtime for it: `rustup target add \
+         {0}-unknown-linux-gnu`, install the package `gcc-{0}-linux-gnu`, and build raddle again"
+    )]
+    NotBuilt(Machine),
+}
 
 fn listed(failures: &[(PathBuf, io::Error)]) -> String {
     failures.iter().map(|(path, error)| format!("\n  {}: {error}", path.display())).collect()
+}
+
+/// The library for a program.
+///
+/// # Errors
+/// If raddle was built without a runtime for the program's processor, or it cannot be installed.
+pub fn library_for(program: &Path) -> Result<PathBuf, InstallError> {
+    let runtime = install()?;
+    let machine = elf::machine_and_interpreter(program).map_or(Machine::OWN, |(machine, _)| machine);
+    runtime.library_for(machine.name()).ok_or(InstallError::NotBuilt(machine))
 }
 
 /// Installs the runtime if it is not there yet, in the first place where that works.
@@ -64,7 +94,7 @@ pub fn install() -> Result<Runtime, InstallError> {
             Err(error) => failures.push((place.directory, error)),
         }
     }
-    Err(InstallError(failures))
+    Err(InstallError::Nowhere(failures))
 }
 
 /// The runtime beside this command, if it was installed with it. The link may be that of a
@@ -138,6 +168,15 @@ fn install_in(place: &Place) -> io::Result<Runtime> {
     for (name, bytes) in files.into_iter().filter(|(_, bytes)| !bytes.is_empty()) {
         write_whole(&directory.join(name), bytes)?;
     }
+    let foreign = [
+        (RUNTIME_LIBRARY, FOR_AARCH64),
+        (HOOKS_OBJECT, OBJECT_FOR_AARCH64),
+        (HOOKS_ARCHIVE, ARCHIVE_FOR_AARCH64),
+        (GCC_HOOKS, FOR_FOREIGN_GCC),
+    ];
+    for (name, bytes) in foreign.into_iter().filter(|(_, bytes)| !bytes.is_empty()) {
+        write_whole(&directory.join(Machine::Aarch64.name()).join(name), bytes)?;
+    }
     // Last, because its presence says that the rest is there.
     write_whole(&directory.join(RUNTIME_LIBRARY), LIBRARY)?;
     Ok(runtime)
@@ -146,6 +185,9 @@ fn install_in(place: &Place) -> io::Result<Runtime> {
 fn runtime_in(directory: &Path) -> Option<Runtime> {
     let gcc = Some(FOR_GCC_BUILD.to_owned()).filter(|build| !build.is_empty());
     let runtime = Runtime::in_directory(directory)?;
+    let foreign = Some(Machine::Aarch64.name()).filter(|_| !FOR_AARCH64.is_empty());
+    let foreign_gcc = Some(FOR_FOREIGN_GCC_BUILD.to_owned()).filter(|build| !build.is_empty());
+    let runtime = runtime.for_machines(Machine::OWN.name(), foreign).with_foreign_gcc_hooks(foreign_gcc);
     Some(runtime.with_clang_hooks(Version::parse(FOR_CLANG_VERSION)).with_gcc_hooks(gcc))
 }
 

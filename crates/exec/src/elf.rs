@@ -1,11 +1,14 @@
 //! Checks a program before it is started: can raddle run it?
 
+use std::ffi::OsStr;
 use std::fs::File;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use object::read::elf::{Dyn, ElfFile64, FileHeader, ProgramHeader as _};
 use object::{Endianness, Object as _, ObjectSymbol as _, elf};
+use raddle_vocab::Machine;
 use raddle_wire::{hooks, role};
 
 use crate::error::StartError;
@@ -24,7 +27,7 @@ pub enum Instrumentation {
     Calls,
 }
 
-/// Checks that the file is an executable for this machine into which the runtime comes, or can come.
+/// Checks that the file is an executable for a machine that raddle knows, into which the runtime comes, or can come.
 ///
 /// # Errors
 /// The reason why it is not, for the user.
@@ -159,12 +162,12 @@ fn parse(data: &[u8]) -> Result<Elf<'_>, String> {
         return Err("it is empty".into());
     }
     if data.starts_with(&[elf::ELFMAG.as_slice(), &[elf::ELFCLASS32.0]].concat()) {
-        return Err("it is a 32-bit program: build it for x86-64".into());
+        return Err(format!("it is a 32-bit program: build it for {}", Machine::OWN));
     }
     let elf = Elf::parse(data).map_err(|_| String::from(not_elf))?;
     let header = elf.elf_header();
-    if header.e_machine(elf.endian()) != elf::EM_X86_64 {
-        return Err("it was built for another machine than x86-64".into());
+    if machine_of(&elf).is_none_or(|machine| machine != Machine::OWN && Machine::OWN != Machine::X86_64) {
+        return Err("it was built for another machine than x86-64 or aarch64".into());
     }
     match header.e_type(elf.endian()) {
         elf::ET_EXEC | elf::ET_DYN => Ok(elf),
@@ -172,6 +175,37 @@ fn parse(data: &[u8]) -> Result<Elf<'_>, String> {
         elf::ET_CORE => Err("it is a core dump".into()),
         _ => Err(not_elf.into()),
     }
+}
+
+fn machine_of(elf: &Elf<'_>) -> Option<Machine> {
+    match elf.elf_header().e_machine(elf.endian()) {
+        elf::EM_X86_64 => Some(Machine::X86_64),
+        elf::EM_AARCH64 => Some(Machine::Aarch64),
+        _ => None,
+    }
+}
+
+/// The processor that a file of machine code is for; `None` for other files, and other processors.
+#[must_use]
+pub fn machine(file: &Path) -> Option<Machine> {
+    // A special file could have no end.
+    let file = std::fs::metadata(file).ok().filter(std::fs::Metadata::is_file).and_then(|_| File::open(file).ok())?;
+    let mut head = [0u8; 20];
+    std::os::unix::fs::FileExt::read_exact_at(&file, &mut head, 0).ok()?;
+    let number = u16::from_le_bytes([head[18], head[19]]);
+    let known = [(elf::EM_X86_64, Machine::X86_64), (elf::EM_AARCH64, Machine::Aarch64)];
+    let is_elf = head.starts_with(&elf::ELFMAG);
+    known.into_iter().find(|(code, _)| is_elf && code.0 == number).map(|(_, machine)| machine)
+}
+
+/// The processor that a program is for, and its dynamic linker; `None` for other files.
+#[must_use]
+pub fn machine_and_interpreter(program: &Path) -> Option<(Machine, Option<PathBuf>)> {
+    let data = std::fs::read(program).ok()?;
+    let elf = parse(&data).ok()?;
+    let mut headers = elf.elf_program_headers().iter();
+    let interpreter = headers.find_map(|header| header.interpreter(elf.endian(), elf.data()).ok().flatten());
+    Some((machine_of(&elf)?, interpreter.map(|path| PathBuf::from(OsStr::from_bytes(path)))))
 }
 
 /// Whether the dynamic section names the runtime, as those of older versions did.

@@ -1,5 +1,6 @@
 //! Why a target could not be started.
 
+use raddle_vocab::Machine;
 use raddle_wire::MAX_FUNCTIONS;
 use std::path::PathBuf;
 
@@ -38,6 +39,20 @@ pub enum StartError {
         /// Version that this raddle knows.
         host: u32,
     },
+    /// A program for another processor, and nothing to run it.
+    #[error(
+        "{path} is a program for {1}, and this machine is not: install the package `qemu-user`, whose `qemu-{1}` \
+         runs it here",
+        path = .0.display()
+    )]
+    NoEmulator(PathBuf, Machine),
+    /// A program for another processor whose libraries are not here.
+    #[error(
+        "{path} needs the C library for {1}: install it for the cross compiler (packages `libc6-arm64-cross` and \
+         `libstdc++6-arm64-cross`), or name the root directory of the other system in QEMU_LD_PREFIX",
+        path = .0.display()
+    )]
+    NoForeignLibraries(PathBuf, Machine),
     /// The kernel refused to start it.
     #[error("cannot start {path}: {1}", path = .0.display())]
     Exec(PathBuf, String),

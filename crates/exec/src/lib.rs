@@ -3,6 +3,7 @@
 
 pub mod decode;
 pub mod elf;
+pub mod emulator;
 mod error;
 pub mod fork_server;
 pub mod interrupt;

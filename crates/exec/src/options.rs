@@ -12,6 +12,7 @@ use raddle_wire::{Config, config_flag, mode};
 use serde::{Deserialize, Serialize};
 
 use crate::elf::KnownFunctions;
+use crate::emulator::Emulator;
 use crate::fork_server::SharedForkServer;
 use crate::open_values::OpenValues;
 use crate::scripts::PartyScript;
@@ -62,6 +63,8 @@ pub struct Options {
     /// The shared library with raddle's runtime, which is loaded into the program. Without one the
     /// program has to bring a runtime along.
     pub runtime: Option<PathBuf>,
+    /// What runs the program, if it is for another processor; found when it is started.
+    pub emulator: Option<Emulator>,
     /// Its arguments, without its own name.
     pub args: Vec<OsString>,
     /// Variables added to the environment.
@@ -214,6 +217,7 @@ impl Options {
         Options {
             program: program.into(),
             runtime: None,
+            emulator: None,
             args: Vec::new(),
             env: Vec::new(),
             calls_only: false,
@@ -282,6 +286,7 @@ impl Options {
                 | flag(self.sees_calls_only(), config_flag::CALLS_ONLY)
                 | flag(self.functions.has_sections, config_flag::SECTIONS)
                 | flag(self.join_accesses, config_flag::JOIN_ACCESSES)
+                | flag(self.emulator.is_some(), config_flag::EMULATED)
                 | flag(self.bound_rounds, config_flag::BOUND_ROUNDS)
                 | flag(self.checkpoints == Checkpoints::Always, config_flag::KEEP_ALL_CHECKPOINTS),
             pool: self.pool.clamp(1, MAX_THREADS as u32),

@@ -27,6 +27,10 @@ use crate::{interrupt, orphans, wait};
 
 /// Least number of the shared file's descriptor in the target: far above those that programs use.
 const LEAST_DESCRIPTOR: RawFd = 900;
+/// Names tunables of the C library.
+const TUNABLES: &str = "GLIBC_TUNABLES";
+/// Has the dynamic linker look functions up at the start.
+const BIND_NOW: &str = "LD_BIND_NOW";
 /// Switches rseq off: the kernel kills a process whose rseq area lies in a read-only page, and
 /// snapshots make pages read-only.
 const TUNABLE: &str = "glibc.pthread.rseq=0";
@@ -46,7 +50,7 @@ struct Preload {
 
 impl Preload {
     fn new(library: &Path) -> Result<Self, StartError> {
-        let is_plain = |path: &Path| !path.as_os_str().as_encoded_bytes().iter().any(|byte| b" :$\t\n".contains(byte));
+        let is_plain = |path: &Path| !path.as_os_str().as_encoded_bytes().iter().any(|byte| b" ,:$\t\n".contains(byte));
         if is_plain(library) {
             return Ok(Preload { path: library.into(), directory: None });
         }
@@ -146,8 +150,9 @@ impl Process {
         };
         let start = || {
             let mut command = command(options, binding);
-            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
             let preload = preload_into(&mut command, options).map_err(io::Error::other)?;
+            let mut command = emulated(command, options);
+            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
             let directory = preload.and_then(|preload| preload.directory);
             ForkServer::start(wanted.clone(), command, directory, set_up_child)
         };
@@ -171,11 +176,12 @@ impl Process {
     ) -> Result<Self, StartError> {
         let descriptor = reserve_descriptor(shared)?;
         let mut command = command(options, binding);
+        let preload = preload_into(&mut command, options)?;
+        let mut command = emulated(command, options);
         command.env(ENV_DESCRIPTOR, descriptor.as_raw_fd().to_string());
         let [input, output, error] = streams(options)?;
         command.stdin(input).stdout(output).stderr(error).process_group(0);
         set_up_child(&mut command, descriptor.as_raw_fd());
-        let preload = preload_into(&mut command, options)?;
         if let Some(file) = stderr {
             let copy = file.try_clone().map_err(|error| StartError::Resources(error.to_string()))?;
             command.stderr(copy).stdout(Stdio::null());
@@ -355,6 +361,35 @@ fn reserve_descriptor(shared: &SharedFile) -> Result<OwnedFd, StartError> {
         .map_err(|error| StartError::Resources(format!("no free descriptor: {error}")))
 }
 
+/// Variables that are for the program and not for its emulator.
+const OF_PROGRAM: [&str; 3] = [PRELOAD, TUNABLES, BIND_NOW];
+
+/// The command with an emulator, if the program needs one. Variables that the dynamic linker obeys go to the
+/// program by way of the emulator.
+fn emulated(command: Command, options: &Options) -> Command {
+    let Some(emulator) = &options.emulator else { return command };
+    let program = executable_path(&options.program);
+    let of_program: Vec<(&OsStr, &OsStr)> = command
+        .get_envs()
+        .filter_map(|(name, value)| Some((name, value?)).filter(|(name, _)| OF_PROGRAM.iter().any(|of| name == of)))
+        .collect();
+    let mut all = emulator.command(&program, &of_program);
+    all.args(command.get_args());
+    if options.environment.is_some() {
+        all.env_clear();
+    }
+    for (name, value) in command.get_envs() {
+        match value.filter(|_| !OF_PROGRAM.iter().any(|of| name == *of)) {
+            Some(value) => all.env(name, value),
+            None => all.env_remove(name),
+        };
+    }
+    if let Some(directory) = command.get_current_dir() {
+        all.current_dir(directory);
+    }
+    all
+}
+
 /// The program with its arguments and environment.
 fn command(options: &Options, binding: Binding) -> Command {
     let mut command = Command::new(executable_path(&options.program));
@@ -367,13 +402,13 @@ fn command(options: &Options, binding: Binding) -> Command {
         Some(all) => all.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone()),
         None => std::env::var_os(name),
     };
-    command.env("GLIBC_TUNABLES", tunables(inherited("GLIBC_TUNABLES").as_deref()));
+    command.env(TUNABLES, tunables(inherited(TUNABLES).as_deref()));
     command.envs(options.env.iter().map(|(key, value)| (key, value)));
     if let Some(directory) = &options.directory {
         command.current_dir(directory);
     }
     if binding == Binding::Eager {
-        command.env("LD_BIND_NOW", "1");
+        command.env(BIND_NOW, "1");
     }
     command
 }

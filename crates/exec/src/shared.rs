@@ -170,19 +170,26 @@ impl SharedFile {
     pub fn take_words(&self, offset: usize, count: usize, into: &mut Vec<u64>) {
         // Pieces that stay in the cache of the processor between reading and zeroing.
         const PIECE: usize = 128;
-        // A long trace is given back to the system piece by piece, which zeroes it as well.
+        // What lies behind so many words is given back to the system piece by piece, which zeroes it as
+        // well. Most batches use what lies before: if that were given back, each would cause a fault
+        // for each page, in both processes.
+        const KEPT: usize = 1 << 19;
         const LONG_PIECE: usize = 1 << 17;
         into.reserve(count);
         let mut taken = 0;
-        while count - taken >= LONG_PIECE && offset.is_multiple_of(PAGE) {
-            self.copy_piece(offset + taken * WORD, LONG_PIECE, into, |_| {});
-            if self.give_back(offset + taken * WORD, LONG_PIECE * WORD).is_err() {
-                self.words(offset + taken * WORD, LONG_PIECE).iter().for_each(|word| word.store(0, Ordering::Relaxed));
-            }
-            taken += LONG_PIECE;
-        }
+        let kept = if offset.is_multiple_of(PAGE) { KEPT } else { usize::MAX };
         while taken < count {
-            let piece = PIECE.min(count - taken);
+            let left = count - taken;
+            if taken >= kept && left >= LONG_PIECE {
+                self.copy_piece(offset + taken * WORD, LONG_PIECE, into, |_| {});
+                if self.give_back(offset + taken * WORD, LONG_PIECE * WORD).is_err() {
+                    let words = self.words(offset + taken * WORD, LONG_PIECE);
+                    words.iter().for_each(|word| word.store(0, Ordering::Relaxed));
+                }
+                taken += LONG_PIECE;
+                continue;
+            }
+            let piece = PIECE.min(left);
             self.copy_piece(offset + taken * WORD, piece, into, |source| {
                 // SAFETY: so many words of the mapping, as in `copy_piece`.
                 unsafe { source.write_bytes(0, piece) };

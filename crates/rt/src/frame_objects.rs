@@ -15,9 +15,10 @@
 
 use core::ffi::c_void;
 
-use raddle_x86::{Base, CodePlace, FrameEnd, LONGEST, OperandAccess, decode};
+use raddle_liveness::{Base, CodePlace, OperandAccess};
 
-use crate::arch::liveness;
+use crate::arch::code::{LONGEST, decode};
+use crate::liveness;
 use crate::state::Global;
 use crate::syscall::syscall;
 
@@ -29,8 +30,6 @@ const REMEMBERED: usize = 1024;
 const PROBES: usize = 8;
 /// Modules with hooks whose variables are known.
 const MODULES: usize = 16;
-/// Bytes of a word of the stack.
-const WORD: i32 = 8;
 
 /// A variable in a frame.
 #[derive(Clone, Copy)]
@@ -312,10 +311,7 @@ fn of_operand(pc: u64, instruction: &[u8], frame_pointer: Option<i32>) -> Option
     let operand = decode(instruction)?.operand.filter(|operand| operand.access == OperandAccess::Points)?;
     let base = match operand.base {
         Base::FramePointer => frame_pointer?,
-        Base::StackPointer => {
-            let FrameEnd { return_address, .. } = liveness::frame_end(CodePlace { pc, frame_pointer: None })?;
-            -(return_address + WORD)
-        }
+        Base::StackPointer => -liveness::frame_end(CodePlace { pc, frame_pointer: None })?.end,
     };
     base.checked_add(operand.displacement)
 }

@@ -38,6 +38,7 @@ mod arch;
 mod frame_objects;
 mod interpose;
 mod library;
+mod liveness;
 mod restore;
 mod sched;
 mod spinloop;

@@ -22,7 +22,7 @@
 //! Variables of functions without hooks count as temporaries.
 
 use crate::arch::entry::Registers;
-use crate::arch::liveness::{Frames, WordUse};
+use crate::liveness::{Frames, WordUse};
 use crate::state::{Fiber, Global};
 
 /// Pointers that are told apart; with more of them, nothing is dead.

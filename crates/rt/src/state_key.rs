@@ -6,7 +6,7 @@
 //! * Memory that differs from the root: each word with its address. A state in which very many words
 //!   differ has no key: comparing it would cost more than it saves.
 //! * The stack of a live thread: from its stack pointer up, without bytes that are dead
-//!   ([`crate::arch::liveness`]) and to which no pointer leads ([`stack_pointers`]). Liveness is wrong
+//!   ([`crate::liveness`]) and to which no pointer leads ([`stack_pointers`]). Liveness is wrong
 //!   where an exception or `longjmp` ends a frame. Once that happens in any run, states are no longer
 //!   compared. Earlier comparisons stay valid, because dead bytes made no difference up to there.
 //! * Stack and thread-local storage of a thread that has ended, and the stack of one that has not
@@ -44,12 +44,12 @@ use raddle_vocab::OpKind;
 use raddle_vocab::policy::mix;
 use raddle_wire::record::flag;
 
-use crate::arch::PAGE;
 use crate::arch::context::float_state;
 use crate::arch::entry::{CallArguments, Registers, registers, take_call};
-use crate::arch::liveness::Frames;
 use crate::arch::tls;
+use crate::arch::{ADDRESS_BITS, PAGE};
 use crate::interpose::io::{effects, net, queues, streams};
+use crate::liveness::Frames;
 use crate::restore::undo;
 use crate::sched::timeouts;
 use crate::spinloop::{detector, knowledge};
@@ -387,7 +387,7 @@ impl ProcessGuards {
     const ON_STACK: u64 = 1;
     const IN_POINTER: u64 = 3;
     /// Addresses of programs are below.
-    const HIGHEST: u64 = 1 << 47;
+    const HIGHEST: u64 = 1 << ADDRESS_BITS;
 
     fn now() -> Self {
         let [stack, pointer] = tls::guards();

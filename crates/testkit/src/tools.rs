@@ -4,13 +4,17 @@
 use std::path::PathBuf;
 
 /// Packages of tools that are not named like their package.
-const PACKAGES: [(&str, &str); 6] = [
+const PACKAGES: [(&str, &str); 10] = [
+    ("aarch64-linux-gnu-g++", "g++-aarch64-linux-gnu"),
+    ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
+    ("aarch64-linux-gnu-objdump", "binutils-aarch64-linux-gnu"),
     ("c++", "g++"),
     ("clang++-19", "clang-19"),
     ("ctest", "cmake"),
     ("ninja", "ninja-build"),
     ("node", "nodejs"),
     ("objdump", "binutils"),
+    ("qemu-aarch64", "qemu-user"),
 ];
 
 /// Where a tool is, by the search path.

@@ -1,7 +1,7 @@
-//! How many bytes the synchronising objects of glibc on x86-64 take. The runtime compares them with
-//! those of the C library.
+//! How many bytes the synchronising objects of glibc take. The runtime compares them with those of the
+//! C library.
 
-/// `pthread_mutex_t`
+/// `pthread_mutex_t` on x86-64. On aarch64 it ends with eight bytes of padding more.
 pub const MUTEX: u64 = 40;
 /// `pthread_spinlock_t`
 pub const SPIN_LOCK: u64 = 4;

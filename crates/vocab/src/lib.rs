@@ -10,6 +10,7 @@ mod codes;
 pub mod extent;
 pub mod handler;
 pub mod io;
+mod machine;
 mod op;
 mod open;
 pub mod party;
@@ -19,6 +20,7 @@ mod thread_set;
 mod words;
 
 pub use codes::{Failure, MemOrder, Misuse, MutexKind, RunStatus};
+pub use machine::Machine;
 pub use op::{OpKind, Outcome};
 pub use open::OpenType;
 pub use thread_set::ThreadSet;
@@ -26,6 +28,10 @@ pub use words::Words;
 
 /// Addresses at which the runtime allocates the program's heap blocks, and nothing else.
 pub const HEAP: core::ops::Range<u64> = 0x6000_0000_0000..0x6200_0000_0000;
+
+/// The same in targets for processors whose kernels may have addresses of 39 bits only (aarch64). No
+/// program on another processor has memory there.
+pub const SMALL_HEAP: core::ops::Range<u64> = 0x08_0000_0000..0x28_0000_0000;
 
 /// Addresses that stand for file descriptors: a use of one reads there, its end writes there.
 pub const DESCRIPTORS: core::ops::Range<u64> = 0x6300_0000_0000..0x6301_0000_0000;

@@ -16,7 +16,7 @@ const LINE_BITS: u32 = 24;
 const NUMBER_BITS: u32 = 8;
 /// Set in the last component of a party's spawn path.
 const COMPONENT: u32 = 1 << 31;
-/// Set in what stands for a line of a script: code of programs lies below.
+/// Set in what stands for a line of a script: programs have no code there.
 const LINES: u64 = 1 << 47;
 
 /// What a party does first.

@@ -57,6 +57,7 @@ impl ThreadSet {
 
     /// The least member.
     #[must_use]
+    #[inline]
     pub const fn first(&self) -> Option<usize> {
         let mut word = 0;
         while word < ThreadSet::WORDS {
@@ -70,6 +71,7 @@ impl ThreadSet {
 
     /// The threads that are in at least one of the two.
     #[must_use]
+    #[inline]
     pub const fn union(&self, other: &ThreadSet) -> ThreadSet {
         let mut both = *self;
         let mut word = 0;
@@ -82,14 +84,22 @@ impl ThreadSet {
 
     /// How many threads are in the set.
     #[must_use]
+    #[inline]
     pub fn len(&self) -> u32 {
         self.words.iter().map(|word| word.count_ones()).sum()
     }
 
     /// Whether the set is empty.
     #[must_use]
+    #[inline]
     pub const fn is_empty(&self) -> bool {
-        self.first().is_none()
+        let mut all = 0;
+        let mut word = 0;
+        while word < ThreadSet::WORDS {
+            all |= self.words[word];
+            word += 1;
+        }
+        all == 0
     }
 
     /// The members as bits, 64 to a word, the least member first.

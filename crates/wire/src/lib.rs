@@ -29,7 +29,7 @@ pub mod tap;
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Changes whenever the meaning of a byte in the file changes.
-pub const PROTOCOL_VERSION: u32 = 22;
+pub const PROTOCOL_VERSION: u32 = 23;
 /// First word of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"raddle\0\x01");
 /// Environment variable that holds the descriptor of the file; without it the runtime stays
@@ -135,6 +135,8 @@ pub mod config_flag {
     pub const RECORD_PEERS: u32 = 2048;
     /// Neighbouring accesses of one place are one record.
     pub const JOIN_ACCESSES: u32 = 4096;
+    /// The program is emulated: what the kernel says about the size of the process includes the emulator.
+    pub const EMULATED: u32 = 8192;
 }
 
 /// The signal by which the host asks a program without hooks to let another thread run: the last one,

@@ -109,7 +109,7 @@ pub const fn parse_header(word: u64) -> (u8, u8, u16, u32) {
     (word as u8, (word >> 8) as u8, (word >> 16) as u16, (word >> 32) as u32)
 }
 
-/// Packs a program counter with 16 further bits (user-space addresses have 47).
+/// Packs a program counter with 16 further bits (user-space addresses have 48 at most).
 #[must_use]
 pub const fn pack_pc(pc: u64, extra: u16) -> u64 {
     pc & 0xffff_ffff_ffff | (extra as u64) << 48

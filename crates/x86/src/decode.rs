@@ -1,149 +1,19 @@
 //! Decoding one instruction: its length, where control goes, and what it does to the stack.
 
+use raddle_liveness::{
+    Base, Comparison, ControlFlow, Instruction, KnownValue, OperandAccess, StackEffect, StackOperand,
+};
+
 /// The longest instruction, in bytes.
 pub const LONGEST: usize = 15;
 
-/// Where control goes after an instruction. Distances count from its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ControlFlow {
-    /// To the next one.
-    Next,
-    /// To the next one, after a function.
-    Call(i64),
-    /// To the next one, after a function that a pointer names.
-    CallByPointer,
-    /// Elsewhere.
-    Jump(i64),
-    /// To the next one or elsewhere.
-    Branch(i64),
-    /// To the caller.
-    Return,
-    /// Nothing follows.
-    End,
-    /// Not known.
-    Unknown,
-}
-
-/// What an instruction does to the bytes of an operand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OperandAccess {
-    /// Reads at most this many of them, and perhaps writes them, too.
-    Reads(u8),
-    /// Writes this many of them and reads none.
-    Writes(u8),
-    /// Makes a pointer to the first of them.
-    Points,
-    /// Uses what lies at a distance from the first that is not known, before or behind.
-    Indexes,
-}
-
-/// A register that addresses the stack.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Base {
-    /// rsp.
-    StackPointer,
-    /// rbp, where it is a frame pointer.
-    FramePointer,
-}
-
-/// Memory at a distance from the stack pointer or the frame pointer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StackOperand {
-    /// From where.
-    pub base: Base,
-    /// Distance of the first byte.
-    pub displacement: i32,
-    /// What happens there.
-    pub access: OperandAccess,
-}
-
-/// What an instruction does to the stack pointer and the frame pointer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StackEffect {
-    /// Nothing.
-    None,
-    /// Eight bytes are pushed.
-    Push,
-    /// Eight bytes are popped into this register.
-    Pop(u8),
-    /// The stack pointer moves by so many bytes.
-    Move(i32),
-    /// The stack pointer becomes the frame pointer plus so many bytes.
-    ToFrame(i32),
-    /// The frame pointer becomes the stack pointer plus so many bytes.
-    FrameFromStack(i32),
-    /// The frame is released and the caller's frame pointer popped.
-    Leave,
-    /// The stack pointer becomes something else.
-    Unknown,
-}
-
-/// A number that an instruction puts somewhere.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KnownValue {
-    /// None.
-    Nothing,
-    /// The register holds this number, in its low four bytes at least.
-    Register(u8, i32),
-    /// The operand does.
-    Slot(i32),
-    /// The register holds the four bytes of the operand, or more of them.
-    Load(u8),
-}
-
-/// What an instruction compares, so that a branch can tell whether it is equal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Comparison {
-    /// Nothing that is known.
-    None,
-    /// The low four bytes of a register with a number.
-    Register(u8, i32),
-    /// Four bytes of the operand with a number.
-    Slot(i32),
-    /// Two registers: all of their bytes, or four.
-    Registers(u8, u8, bool),
-}
-
-/// An instruction, as far as it matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Instruction {
-    /// Bytes that it takes.
-    pub length: usize,
-    /// Where it goes.
-    pub flow: ControlFlow,
-    /// What it does to memory of the stack.
-    pub operand: Option<StackOperand>,
-    /// What it does to the pointers that address the stack.
-    pub stack: StackEffect,
-    /// The register into which it only copies eight bytes of its operand.
-    pub loads: Option<u8>,
-    /// General registers that it may read, a bit for each number; calls are taken to read none.
-    pub reads: u16,
-    /// General registers that it writes and does not read.
-    pub writes: u16,
-    /// Registers among those that it uses for more than an address: a pointer to the stack that is
-    /// used so may get anywhere.
-    pub values: u16,
-    /// Registers that it may change, also if that is not said in `writes`; calls are taken to change all
-    /// that do not outlive them.
-    pub changes: u16,
-    /// Whether it certainly does not write to its operand.
-    pub only_reads: bool,
-    /// What is known behind it.
-    pub known: KnownValue,
-    /// What it compares.
-    pub comparison: Comparison,
-    /// Of a branch: whether it is taken where values that were compared are equal, or where they are not.
-    pub on_equal: Option<bool>,
-}
-
 /// Registers that do not outlive a call: all but rbx, rsp, rbp and r12 to r15.
-pub(crate) const SHORT_LIVED: u16 = 0b0000_1111_1100_0111;
+pub(crate) const SHORT_LIVED: u32 = 0b0000_1111_1100_0111;
 
 /// The frame pointer, as the number of a register.
-const FRAME_POINTER: u8 = 5;
+pub(crate) const FRAME_POINTER: u8 = 5;
 /// The stack pointer, likewise.
-const STACK_POINTER: u8 = 4;
+pub(crate) const STACK_POINTER: u8 = 4;
 
 /// Prefixes that change the meaning of what follows.
 #[derive(Clone, Copy, Default)]
@@ -221,7 +91,7 @@ struct Operands {
     /// The other register, if there is one.
     other: Option<u8>,
     /// Registers that make up the address.
-    address: u16,
+    address: u32,
     /// If that is on the stack: from where, how far, and whether an index is added.
     stack: Option<(Base, i32, bool)>,
 }
@@ -309,10 +179,11 @@ pub fn decode(bytes: &[u8]) -> Option<Instruction> {
         operand: None,
         stack: StackEffect::None,
         loads: None,
+        loads_next: None,
         reads: 0,
         writes: 0,
         values: 0,
-        changes: u16::MAX,
+        changes: u32::MAX,
         only_reads: false,
         known: KnownValue::Nothing,
         comparison: Comparison::None,
@@ -566,7 +437,7 @@ fn stack_effect(
 
 /// Registers that an instruction without a ModRM byte reads and writes. Implicit operands are no
 /// registers that outlive a call, and are left out.
-fn implied(opcode: u8, prefixes: Prefixes) -> (u16, u16) {
+fn implied(opcode: u8, prefixes: Prefixes) -> (u32, u32) {
     let register = 1 << (opcode & 7 | (prefixes.rex & 1) << 3);
     match opcode {
         0x50..=0x57 | 0x90..=0x97 => (register, 0),
@@ -579,7 +450,7 @@ fn implied(opcode: u8, prefixes: Prefixes) -> (u16, u16) {
 }
 
 /// Operands of one byte: the numbers from 4 to 7 may mean the second byte of one of the first four registers.
-fn second_byte(registers: u16, prefixes: Prefixes) -> u16 {
+fn second_byte(registers: u32, prefixes: Prefixes) -> u32 {
     if prefixes.rex == 0 { (registers & 0xf0) >> 4 } else { 0 }
 }
 
@@ -595,7 +466,7 @@ fn one_byte(opcode: u8, is_extended: bool) -> (bool, bool) {
 }
 
 /// Registers that an instruction with a ModRM byte reads and writes.
-fn used(opcode: u8, is_extended: bool, prefixes: Prefixes, operands: &Operands) -> (u16, u16) {
+fn used(opcode: u8, is_extended: bool, prefixes: Prefixes, operands: &Operands) -> (u32, u32) {
     let middle = operands.middle | (prefixes.rex & 4) << 1;
     let (mut middle_bit, mut other_bit) = (1 << middle, operands.other.map_or(0, |number| 1 << number));
     let (is_other_byte, is_middle_byte) = one_byte(opcode, is_extended);

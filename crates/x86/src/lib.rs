@@ -6,10 +6,25 @@
 #![forbid(unsafe_code)]
 
 mod decode;
-mod facts;
-mod liveness;
 
-pub use decode::{
-    Base, Comparison, ControlFlow, Instruction, KnownValue, LONGEST, OperandAccess, StackEffect, StackOperand, decode,
-};
-pub use liveness::{CodePlace, CodeReader, Fate, FrameEnd, Scratch, Storage, fate, frame_end};
+pub use decode::{LONGEST, decode};
+use raddle_liveness::{Instruction, InstructionSet};
+
+/// The instruction set.
+#[derive(Debug)]
+pub struct X86;
+
+impl InstructionSet for X86 {
+    type Bytes = [u8; LONGEST];
+
+    const STACK_POINTER: u8 = decode::STACK_POINTER;
+    const FRAME_POINTER: u8 = decode::FRAME_POINTER;
+    /// rdi
+    const FIRST_ARGUMENT: u32 = 1 << 7;
+    const SHORT_LIVED: u32 = decode::SHORT_LIVED;
+    const CALL_PUSHES: i32 = 8;
+
+    fn decode(bytes: &[u8; LONGEST]) -> Option<Instruction> {
+        decode(bytes)
+    }
+}

@@ -4,8 +4,9 @@
 use std::fs;
 use std::process::Command;
 
+use raddle_liveness::{CodePlace, CodeReader, Fate, FrameEnd, Scratch, Storage, fate, frame_end};
 use raddle_testkit::tools::require;
-use raddle_x86::{CodePlace, CodeReader, Fate, FrameEnd, LONGEST, Scratch, Storage, decode, fate, frame_end};
+use raddle_x86::{LONGEST, X86, decode};
 
 const PROGRAM: &str = r#"
 #include <atomic>
@@ -74,7 +75,7 @@ fn lengths_agree() {
 
 struct Bytes<'a>(&'a [u8]);
 
-impl CodeReader for Bytes<'_> {
+impl CodeReader<X86> for Bytes<'_> {
     fn fetch(&mut self, pc: u64) -> Option<[u8; LONGEST]> {
         let rest = self.0.get(usize::try_from(pc).ok()?..)?;
         let mut bytes = [0xf1; LONGEST];
@@ -225,7 +226,7 @@ fn a_pointer_leads_to_its_own_variable_only() {
     let place = CodePlace { pc: 0, frame_pointer: None };
     let mut scratch = Scratch::NEW;
     let end = frame_end(place, &mut Bytes(POINTERS), &mut scratch);
-    assert_eq!(end, Some(FrameEnd { return_address: 24, frame_pointer: None }));
+    assert_eq!(end, Some(FrameEnd { return_address: 24, end: 24 + 8, frame_pointer: None }));
 }
 
 /// A loop that remembers what it saw last: the new value, at -4, is written before it is read; the
@@ -310,7 +311,7 @@ fn a_field_is_alive_where_the_object_is_passed_before_it_is_written() {
 fn frames_without_a_frame_pointer_are_known() {
     for (pc, from) in [(0, 0), (10, 0), (22, 24), (23, 32)] {
         let place = CodePlace { pc, frame_pointer: None };
-        let end = FrameEnd { return_address: 40 - from, frame_pointer: Some(32 - from) };
+        let end = FrameEnd { return_address: 40 - from, end: 40 - from + 8, frame_pointer: Some(32 - from) };
         let mut scratch = Scratch::NEW;
         assert_eq!(frame_end(place, &mut Bytes(FIELD), &mut scratch), Some(end), "{pc}");
     }
@@ -361,7 +362,7 @@ fn a_jump_to_another_module_returns() {
     let place = CodePlace { pc: 0, frame_pointer: None };
     let mut scratch = Scratch::NEW;
     let end = frame_end(place, &mut Bytes(TAIL), &mut scratch);
-    assert_eq!(end, Some(FrameEnd { return_address: 16, frame_pointer: None }));
+    assert_eq!(end, Some(FrameEnd { return_address: 16, end: 16 + 8, frame_pointer: None }));
     let of = |storage| fate_in(TAIL, 0, None, storage);
     assert_eq!(of(Storage::Register(12)), Fate::Returned(1 << 12));
     assert_eq!(of(Storage::Byte(8)), Fate::Returned(1 << 3));
@@ -396,7 +397,7 @@ fn a_pointer_does_not_lead_to_a_saved_register() {
 /// The second byte of a register is a part of it.
 #[test]
 fn second_bytes_belong_to_their_register() {
-    const RBX: u16 = 1 << 3;
+    const RBX: u32 = 1 << 3;
     // movzbl %bh, %eax; mov $1, %bh; cmp $1, %bh; sete %bh; mov %bh, %al; add %bh, (%rax)
     let codes: [&[u8]; 6] =
         [&[0x0f, 0xb6, 0xc7], &[0xb7, 1], &[0x80, 0xff, 1], &[0x0f, 0x94, 0xc7], &[0x88, 0xf8], &[0, 0x38]];
@@ -417,7 +418,7 @@ fn ways_that_are_not_known_do_not_hide_the_end_of_a_frame() {
     const CODE: &[u8] = &[0x85, 0xc0, 0x74, 2, 0xff, 0xe0, 0x48, 0x83, 0xc4, 8, 0x5d, 0xc3];
     let place = CodePlace { pc: 0, frame_pointer: None };
     let mut scratch = Scratch::NEW;
-    let end = FrameEnd { return_address: 16, frame_pointer: Some(8) };
+    let end = FrameEnd { return_address: 16, end: 16 + 8, frame_pointer: Some(8) };
     assert_eq!(frame_end(place, &mut Bytes(CODE), &mut scratch), Some(end));
     // What is read there is not known.
     assert_eq!(fate(place, Storage::Byte(0), &mut Bytes(CODE), &mut scratch), Fate::Alive);

@@ -2,7 +2,7 @@
 
 use crate::bitcode;
 use crate::command_line::{self, Argument, ArgumentKind, Stage};
-use crate::compiler::{Compiler, Family, Language};
+use crate::compiler::{Compiler, Family, Language, has_gnu_system};
 use crate::flags;
 use crate::hide;
 use crate::input::InputKind;
@@ -62,6 +62,8 @@ pub struct CommandPlan {
 pub struct LinkNote {
     /// What it says; [`crate::execute`] fills in the directory.
     pub record: LinkRecord,
+    /// The machine that is linked for.
+    pub machine: String,
     /// Its place among the arguments: before the user's own, because `-x` would take it for a source.
     pub position: usize,
 }
@@ -87,6 +89,15 @@ pub enum Refusal {
         /// The sanitizer's name.
         name: String,
     },
+    /// Code for a machine that this raddle has no runtime for.
+    #[error(
+        "the compiler makes code for {machine}, and this raddle has no runtime for that. For aarch64: `rustup target \
+         add aarch64-unknown-linux-gnu`, install the package `gcc-aarch64-linux-gnu`, and build raddle again."
+    )]
+    NoRuntime {
+        /// The machine.
+        machine: String,
+    },
     /// Code for a 32-bit machine.
     #[error("`{option}` cannot be used: raddle checks 64-bit programs only. Leave it out, or use `-m64`.")]
     NotSixtyFourBit {
@@ -98,10 +109,14 @@ pub enum Refusal {
 /// Plans the command for an invocation. Pure: the same arguments give the same plan.
 pub fn plan(invocation: &Invocation, compiler: &Compiler, runtime: &Runtime) -> Result<CommandPlan, Refusal> {
     let request = Request::read(&invocation.args, invocation.language);
-    let Some(action) = request.action(compiler) else {
+    let compiler = &request.retarget(compiler);
+    let Some(action) = request.action(compiler, runtime) else {
         return Ok(pass_through(invocation, compiler));
     };
     request.check(action)?;
+    if !runtime.is_for(compiler.architecture()) {
+        return Err(Refusal::NoRuntime { machine: compiler.machine.clone() });
+    }
     let compiles = request.source_language().is_some();
     let makes_link = matches!(action, Action::Link | Action::CompileAndLink);
     let links = makes_link && !request.relocatable;
@@ -129,13 +144,17 @@ pub fn plan(invocation: &Invocation, compiler: &Compiler, runtime: &Runtime) -> 
         support_files.extend(runtime.header_files());
     }
     if links && inputs_only.is_empty() {
-        args.extend(flags::link_hooks(runtime));
+        args.extend(flags::link_hooks(compiler, runtime));
     } else if links {
-        args.extend(flags::link_all_hooks(runtime));
+        args.extend(flags::link_all_hooks(compiler, runtime));
     }
     args.extend(inputs_only);
     let position = compiler.leading.len();
-    let link_note = makes_link.then(|| LinkNote { record: request.link_record(compiler), position });
+    let link_note = makes_link.then(|| LinkNote {
+        record: request.link_record(compiler),
+        machine: compiler.machine.clone(),
+        position,
+    });
     let program = compiler.program.clone();
     Ok(CommandPlan { program, args, action, support_files, link_note, with_bitcode, notes })
 }
@@ -183,8 +202,8 @@ impl Request {
     }
 
     /// What will happen; `None` where the command line must reach the compiler unchanged.
-    fn action(&self, compiler: &Compiler) -> Option<Action> {
-        if self.has(|kind| *kind == ArgumentKind::Query) || self.is_for_another_machine(compiler) {
+    fn action(&self, compiler: &Compiler, runtime: &Runtime) -> Option<Action> {
+        if self.has(|kind| *kind == ArgumentKind::Query) || self.is_for_another_machine(compiler, runtime) {
             return None;
         }
         let has_header = self.has(|kind| matches!(kind, ArgumentKind::Input(InputKind::Header(_))));
@@ -211,16 +230,28 @@ impl Request {
         }
     }
 
-    /// Whether the code is for a graphics card, a kernel's virtual machine or another processor.
-    /// Such code is not instrumented.
-    fn is_for_another_machine(&self, compiler: &Compiler) -> bool {
-        self.last(|kind| match kind {
+    /// The machine that the user named with `--target`.
+    fn target(&self) -> Option<String> {
+        let last = self.last(|kind| match kind {
             ArgumentKind::Target(machine) => Some(machine.clone()),
             _ => None,
-        })
-        .is_some_and(|(machine, _)| {
-            !is_32bit_x86(&machine)
-                && canonical_architecture(&machine) != canonical_architecture(compiler.architecture())
+        });
+        last.map(|(machine, _)| machine)
+    }
+
+    /// The compiler, which may compile for another machine than its own.
+    fn retarget(&self, compiler: &Compiler) -> Compiler {
+        let own = compiler.machine.clone();
+        Compiler { machine: self.target().unwrap_or(own), ..compiler.clone() }
+    }
+
+    /// Whether the code is for a graphics card, a kernel's virtual machine or another system.
+    /// Such code is not instrumented.
+    fn is_for_another_machine(&self, compiler: &Compiler, runtime: &Runtime) -> bool {
+        let architecture = compiler.architecture();
+        self.target().is_some_and(|machine| {
+            let may_be_checked = runtime.is_own(architecture) || architecture == "aarch64" && has_gnu_system(&machine);
+            !is_32bit_x86(&machine) && !may_be_checked
         })
     }
 
@@ -441,15 +472,6 @@ fn is_linkable_file(word: &str) -> bool {
 fn is_32bit_x86(machine: &str) -> bool {
     let architecture = machine.split('-').next().unwrap_or_default();
     matches!(architecture, "i386" | "i486" | "i586" | "i686" | "x86") || machine.ends_with("x32")
-}
-
-/// One name for each architecture that has several.
-fn canonical_architecture(machine: &str) -> &str {
-    match machine.split('-').next().unwrap_or_default() {
-        "amd64" | "x86_64h" => "x86_64",
-        "arm64" => "aarch64",
-        architecture => architecture,
-    }
 }
 
 #[cfg(test)]

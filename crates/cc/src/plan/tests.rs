@@ -18,6 +18,11 @@ const CLANG: Setting = Setting { family: Family::Clang, major: 19, ..GCC };
 
 impl Setting {
     fn plan(&self, line: &str) -> Result<CommandPlan, Refusal> {
+        self.plan_with(line, None)
+    }
+
+    /// With a runtime for another processor, too.
+    fn plan_with(&self, line: &str, foreign: Option<&'static str>) -> Result<CommandPlan, Refusal> {
         let invocation = Invocation {
             language: self.language,
             args: crate::response::split(line.as_bytes()),
@@ -31,7 +36,8 @@ impl Setting {
             machine: "x86_64-linux-gnu".to_owned(),
             build: String::new(),
         };
-        plan(&invocation, &compiler, &Runtime::in_directory(Path::new("/rt")).expect("absolute"))
+        let runtime = Runtime::in_directory(Path::new("/rt")).expect("absolute").for_machines("x86_64", foreign);
+        plan(&invocation, &compiler, &runtime)
     }
 
     /// The words of the command after `--lead`.
@@ -312,12 +318,24 @@ fn narrow_programs_are_refused_by_name() {
 
 #[test]
 fn code_for_other_machines_passes_unchanged() {
-    for line in ["-target bpf -O2 -c a.c", "--target=wasm32-wasi a.c", "--target=aarch64-linux-gnu -static a.c"] {
+    for line in ["-target bpf -O2 -c a.c", "--target=wasm32-wasi a.c", "--target=aarch64-none-elf -static a.c"] {
         assert_eq!(CLANG.words(line).join(" "), line);
         assert_eq!(CLANG.action(line), Action::PassThrough);
     }
     assert!(instruments(&CLANG.words("--target=x86_64-unknown-linux-gnu -c a.c")));
     assert!(instruments(&CLANG.words("--target=amd64-linux -c a.c")));
+}
+
+#[test]
+fn code_for_aarch64_gets_the_hooks_for_it() {
+    let line = "--target=arm64-linux-gnu a.c";
+    let plan = CLANG.plan_with(line, Some("aarch64")).expect("planned");
+    assert!(plan.args.iter().any(|word| word == "/rt/aarch64/raddle-hooks.o"), "{:?}", plan.args);
+    assert_eq!(plan.link_note.expect("a link").machine, "arm64-linux-gnu");
+    let refusal = CLANG.plan(line).expect_err("refused");
+    assert_eq!(refusal, Refusal::NoRuntime { machine: "arm64-linux-gnu".to_owned() });
+    let foreign = Setting { family: Family::Gcc, ..CLANG }.plan_with("a.c", Some("aarch64")).expect("planned");
+    assert!(foreign.args.iter().any(|word| word == "/rt/raddle-hooks.o"));
 }
 
 #[test]

@@ -17,7 +17,12 @@ STATUS_TEXT = [
 PENDING, AT_ACCESS, AT_SPIN_READ, ENDLESS_LOOP = 1, 2, 3, 4
 # Roles of scripted parties.
 PARTIES = ["client", "peer"]
-SAVED = ["r15", "r14", "r13", "r12", "rbx", "rbp"]
+# Where the switch to another thread stores registers on a stack, by processor: the saved registers with their
+# distances, that of the address to go on at, and by how much the stack is higher then.
+SWITCHES = {
+    "x86-64": ({"r15": 8, "r14": 16, "r13": 24, "r12": 32, "rbx": 40, "rbp": 48}, 56, 64),
+    "aarch64": ({"x29": 0, "x30": 8, **{"x%d" % n: 16 + 8 * (n - 19) for n in range(19, 29)}}, 8, 176),
+}
 # Words of the runtime's `__raddle_debug`, in their order.
 FIELDS = [
     "version",
@@ -56,6 +61,11 @@ def table():
     return {name: word(start + 8 * index) for index, name in enumerate(FIELDS)}
 
 
+def switch():
+    name = gdb.selected_inferior().architecture().name()
+    return SWITCHES["aarch64" if name.startswith("aarch64") else "x86-64"]
+
+
 class Fiber:
     def __init__(self, t, number):
         at = t["run"] + t["fibers"] + number * t["stride"]
@@ -84,12 +94,12 @@ class Fiber:
             return STATUS_TEXT[self.status]
         return "runs" if self.number == running else "before %s" % self.kind
 
-    # What the switch to another thread left on its stack: control words, six registers, the
-    # return address.
+    # What the switch to another thread left on its stack.
     def registers(self):
-        values = {name: word(self.sp + 8 + 8 * index) for index, name in enumerate(SAVED)}
-        values["rip"] = word(self.sp + 56)
-        values["rsp"] = self.sp + 64
+        saved, pc, bytes = switch()
+        values = {name: word(self.sp + at) for name, at in saved.items()}
+        values["pc"] = word(self.sp + pc)
+        values["sp"] = self.sp + bytes
         return values
 
 
@@ -123,7 +133,7 @@ own = None
 def put(values):
     # The innermost frame's registers are those of the processor.
     gdb.newest_frame().select()
-    for name in [name for name in values if name != "rip"] + ["rip"]:
+    for name in [name for name in values if name != "pc"] + ["pc"]:
         evaluate("$%s = %d" % (name, values[name]))
 
 
@@ -142,7 +152,7 @@ def enter(fiber, running):
     if not fiber.is_there():
         raise gdb.GdbError("%s has no stack: it %s" % (fiber.name, fiber.absence()))
     gdb.newest_frame().select()
-    own = {name: evaluate("(unsigned long)$" + name) for name in SAVED + ["rip", "rsp"]}
+    own = {name: evaluate("(unsigned long)$" + name) for name in [*switch()[0], "pc", "sp"]}
     put(fiber.registers())
 
 

@@ -9,6 +9,7 @@
 mod common;
 mod compare;
 mod directives;
+mod machines;
 mod process;
 
 use std::path::Path;
@@ -58,6 +59,7 @@ fn trials_of(root: &Path, path: &Path) -> Vec<Trial> {
             trials.push(Trial::test(label.trim_end(), test).with_ignored_flag(is_left_out));
         }
     }
+    trials.extend(machines::trials_of(&name, path, &case));
     trials
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use gimli::{AttributeValue, DwarfSections, EndianSlice, LittleEndian};
 use object::read::elf::{ElfFile64, SectionHeader as _};
-use object::{Endianness, Object, ObjectSection, ObjectSymbol, SectionFlags, SymbolKind, elf};
+use object::{Architecture, Endianness, Object, ObjectSection, ObjectSymbol, SectionFlags, SymbolKind, elf};
 use raddle_cc::mark::{self, LinkRecord};
 use raddle_report::symbols::separate_debug_file;
 
@@ -28,6 +28,8 @@ type Bytes<'data> = EndianSlice<'data, LittleEndian>;
 pub struct Code {
     /// The links by raddle that led to it; none if it was linked otherwise.
     pub records: Vec<LinkRecord>,
+    /// The processor that it is for.
+    pub machine: Option<Architecture>,
     /// Whether there is debug information, which alone tells units apart.
     pub has_units: bool,
     /// Sections with machine code.
@@ -90,6 +92,7 @@ pub fn read(path: &Path) -> Option<Code> {
     let file = File::parse(&*bytes).ok()?;
     let mut code = Code {
         records: records(&file, &bytes),
+        machine: Some(file.architecture()),
         sections: sections(&file),
         functions: functions(&file),
         ..Code::default()

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use object::read::archive::ArchiveFile;
 use object::read::elf::ElfFile64;
-use object::{Endianness, Object, ObjectSection, ObjectSymbol, RelocationKind, SectionKind, SymbolKind};
+use object::{Architecture, Endianness, Object, ObjectSection, ObjectSymbol, RelocationKind, SectionKind, SymbolKind};
 use raddle_cc::mark::LinkRecord;
 
 use super::code::{Code, CodeFunction};
@@ -53,11 +53,14 @@ const MADE_BY_COMPILERS: [&str; 14] = [
 const SHARED_GLUE: [&str; 6] = ["__clang_call_terminate", "_ZTH", "_ZTW", "_ZTh", "_ZTv", "_ZTc"];
 
 /// Where the system keeps libraries.
-const SYSTEM: [&str; 8] = [
+const SYSTEM: [&str; 11] = [
     "/usr/lib/x86_64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu",
+    "/usr/aarch64-linux-gnu/lib",
     "/usr/lib64",
     "/usr/lib",
     "/lib/x86_64-linux-gnu",
+    "/lib/aarch64-linux-gnu",
     "/lib64",
     "/lib",
     "/usr/local/lib64",
@@ -129,30 +132,30 @@ impl<'a> Origins<'a> {
     pub fn of(&mut self, function: &CodeFunction, room: u64) -> FoundOrigin {
         let size = if function.size > 0 { function.size.min(room) } else { room };
         let found = |origin, size| FoundOrigin { origin, before: 0, size };
-        let records = &self.code.records;
+        let (records, machine) = (&self.code.records, self.code.machine);
         if let Some((_, most)) = START_UP.iter().find(|(name, _)| *name == function.name) {
-            let start_up = self.start_up.get_or_insert_with(|| Index::of_start_up(records));
+            let start_up = self.start_up.get_or_insert_with(|| Index::of_start_up(records, machine));
             return found(Origin::Runtime, size.min(start_up.most(function).unwrap_or(*most)));
         }
         if self.is_glue(function) {
             return found(Origin::Runtime, size);
         }
-        let linked = self.linked.get_or_insert_with(|| Index::of_links(records));
+        let linked = self.linked.get_or_insert_with(|| Index::of_links(records, machine));
         if let Some(found) = linked.find(function, room) {
             return found;
         }
-        let added = self.added.get_or_insert_with(|| Index::of_compilers(records));
+        let added = self.added.get_or_insert_with(|| Index::of_compilers(records, machine));
         added.find(function, room).unwrap_or(found(Origin::Unknown, size))
     }
 
     /// Where code without a name comes from, and how much of it.
     pub fn of_nameless(&mut self, bytes: &[u8]) -> Option<(Origin, usize)> {
-        let records = &self.code.records;
-        let linked = self.linked.get_or_insert_with(|| Index::of_links(records));
+        let (records, machine) = (&self.code.records, self.code.machine);
+        let linked = self.linked.get_or_insert_with(|| Index::of_links(records, machine));
         if let Some(found) = linked.find_nameless(bytes) {
             return Some(found);
         }
-        self.added.get_or_insert_with(|| Index::of_compilers(records)).find_nameless(bytes)
+        self.added.get_or_insert_with(|| Index::of_compilers(records, machine)).find_nameless(bytes)
     }
 
     /// Whether a compiler made it, for a unit that has hooks.
@@ -169,6 +172,8 @@ impl<'a> Origins<'a> {
 /// Functions by name, each with its room and the file that it is in.
 #[derive(Debug, Default)]
 struct Index {
+    /// Files for other processors are left out.
+    machine: Option<Architecture>,
     files: Vec<(Owner, PathBuf)>,
     functions: BTreeMap<String, Vec<Definition>>,
     /// All code, for what has no name in the program: functions that only their own file knew, and
@@ -206,8 +211,8 @@ struct Definition {
 
 impl Index {
     /// What was linked by the user's own words.
-    fn of_links(records: &[LinkRecord]) -> Self {
-        let mut index = Index::default();
+    fn of_links(records: &[LinkRecord], machine: Option<Architecture>) -> Self {
+        let mut index = Index { machine, ..Index::default() };
         let system: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
         for record in records {
             for path in record.files(&system) {
@@ -218,8 +223,8 @@ impl Index {
     }
 
     /// What compilers add to a link.
-    fn of_compilers(records: &[LinkRecord]) -> Self {
-        let mut index = Index::default();
+    fn of_compilers(records: &[LinkRecord], machine: Option<Architecture>) -> Self {
+        let mut index = Index { machine, ..Index::default() };
         for directory in compiler_directories(records) {
             list(&directory).iter().filter(|path| is_runtime(path)).for_each(|path| index.add(path));
         }
@@ -228,8 +233,8 @@ impl Index {
 
     /// Files with the start of programs and shared libraries. Others have functions of these names
     /// that are longer.
-    fn of_start_up(records: &[LinkRecord]) -> Self {
-        let mut index = Index::default();
+    fn of_start_up(records: &[LinkRecord], machine: Option<Architecture>) -> Self {
+        let mut index = Index { machine, ..Index::default() };
         for directory in compiler_directories(records) {
             // Asking for names is much faster than listing directories with thousands of files.
             let paths = ["crt1.o", "Scrt1.o", "crtbegin.o", "crtbeginS.o"].map(|name| directory.join(name));
@@ -266,6 +271,9 @@ impl Index {
 
     fn add_object(&mut self, file: usize, member: Option<String>, bytes: &[u8]) {
         let Ok(object) = ElfFile64::<Endianness>::parse(bytes) else { return };
+        if self.machine.is_some_and(|machine| machine != object.architecture()) {
+            return;
+        }
         let mut places: Vec<(usize, u64)> = Vec::new();
         let code = || {
             object.symbols().filter(|symbol| {
@@ -380,7 +388,8 @@ fn compiler_directories(records: &[LinkRecord]) -> Vec<PathBuf> {
     for prefix in prefixes {
         for library in ["lib", "lib64"].map(|name| prefix.join(name)) {
             let versions = |name: &str| list(&library.join(name));
-            directories.extend(versions("gcc").iter().flat_map(|machine| list(machine)));
+            let machines = [versions("gcc"), versions("gcc-cross")].concat();
+            directories.extend(machines.iter().flat_map(|machine| list(machine)));
             let clang = versions("clang").into_iter().flat_map(|version| list(&version.join("lib")));
             directories.extend(clang);
             directories.push(library);

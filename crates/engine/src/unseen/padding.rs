@@ -15,6 +15,8 @@ fn padding_instruction(bytes: &[u8]) -> Option<usize> {
     let length = match bytes[prefixes..] {
         [0x90, ..] => 1,
         [0xcc, ..] if prefixes == 0 => 1,
+        // `nop` on aarch64, whose bytes are no instruction of an x86.
+        [0x1f, 0x20, 0x03, 0xd5, ..] if prefixes == 0 => 4,
         // `nop` with an operand: the second byte says how long that is.
         [0x0f, 0x1f, 0x00, ..] => 3,
         [0x0f, 0x1f, 0x40, _, ..] => 4,

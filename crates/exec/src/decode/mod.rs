@@ -310,8 +310,7 @@ impl Decoder {
             return None;
         }
         into.recorded += 1;
-        into.events.push(cached.event);
-        into.names.push(cached.name);
+        add_event(cached, into);
         self.traits = self.traits | cached.traits;
         thread.advance(effect);
         self.stack_owner = StackOwner::Event(into.events.len() as u32 - 1);
@@ -437,25 +436,25 @@ impl Decoder {
         words: &[u64; record::STEP_WORDS],
         into: &mut Execution,
     ) -> Result<(), DecodeErrorKind> {
-        let known = self.threads[usize::from(header.tid)].known(words);
-        let entry = match known {
-            Some(known) => known,
-            None => CachedEvent::new(words, parse_event(header, kind, words)?),
+        let tid = usize::from(header.tid);
+        let new = match self.threads[tid].recall(words) {
+            true => None,
+            false => Some(CachedEvent::new(words, parse_event(header, kind, words)?)),
         };
         self.counted(header, header.count)?;
-        match entry.effect {
+        let effect = new.as_ref().unwrap_or_else(|| self.threads[tid].latest()).effect;
+        match effect {
             Effect::Creates(child, role) => self.create(header.tid, child, role, into)?,
             effect => self.check_partner(effect)?,
         }
-        let thread = &mut self.threads[usize::from(header.tid)];
-        if known.is_none() {
-            thread.keep(entry);
+        let thread = &mut self.threads[tid];
+        if let Some(new) = new {
+            thread.keep(new);
         }
-        thread.advance(entry.effect);
-        into.events.push(entry.event);
-        into.names.push(entry.name);
+        add_event(thread.latest(), into);
+        self.traits = self.traits | thread.latest().traits;
+        thread.advance(effect);
         self.stack_owner = StackOwner::Event(into.events.len() as u32 - 1);
-        self.traits = self.traits | entry.traits;
         Ok(())
     }
 
@@ -645,6 +644,14 @@ impl Header {
         let (kind, flags, tid, count) = record::parse_header(word);
         Header { kind, flags, tid, count }
     }
+}
+
+/// Adds a transition to the execution. As slices: what is pushed by value is copied to the stack first,
+/// in case that there is no room.
+#[inline]
+fn add_event(cached: &CachedEvent, into: &mut Execution) {
+    into.events.extend_from_slice(std::slice::from_ref(&cached.event));
+    into.names.push(cached.name);
 }
 
 /// An access that follows so many events.

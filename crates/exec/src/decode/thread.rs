@@ -84,8 +84,8 @@ impl CachedEvent {
     /// Whether it was decoded from these words.
     #[inline]
     pub fn is_of(&self, words: &[u64; STEP_WORDS]) -> bool {
-        // Without a branch for each word: nearly always all are equal.
-        self.words.iter().zip(words).fold(0, |differ, (old, new)| differ | (old ^ new)) == 0
+        // As a whole, which takes no branch for each word: nearly always all are equal.
+        self.words == *words
     }
 }
 
@@ -129,12 +129,19 @@ impl ThreadDecoder {
         self.cached.get(self.slot()).filter(|cached| cached.is_of(words))
     }
 
-    /// The next transition, if one of the runs before had the same words in its place.
-    pub fn known(&mut self, words: &[u64; STEP_WORDS]) -> Option<CachedEvent> {
+    /// Makes the next transition the latest one, if one of the runs before had the same words in its place.
+    pub fn recall(&mut self, words: &[u64; STEP_WORDS]) -> bool {
         let slot = self.slot();
-        let known = self.others.get_mut(slot)?.iter_mut().find(|other| other.is_of(words))?;
+        let others = self.others.get_mut(slot).into_iter().flatten();
+        let Some(known) = others.into_iter().find(|other| other.is_of(words)) else { return false };
         std::mem::swap(known, &mut self.cached[slot]);
-        Some(self.cached[slot])
+        true
+    }
+
+    /// The latest transition in the place of the next one. There has to be one.
+    #[inline]
+    pub fn latest(&self) -> &CachedEvent {
+        &self.cached[self.slot()]
     }
 
     /// Keeps the next transition for the next run.

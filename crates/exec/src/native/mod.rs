@@ -39,6 +39,7 @@ use raddle_wire::MAX_FUNCTIONS;
 
 use crate::decode::{Decoder, Detail};
 use crate::elf::Instrumentation;
+use crate::emulator::Emulator;
 use crate::error::StartError;
 use crate::mappings::{self, Mapping};
 use crate::options::{NoticedFacts, Options, RestoreMode};
@@ -91,6 +92,7 @@ impl NativeTarget {
         if elf::check(&options.program)? == Instrumentation::Calls && !options.sees_calls_only() {
             return Err(StartError::NotBuiltWithRaddle(options.program));
         }
+        options.emulator = Emulator::for_program(&options.program)?;
         options.functions = elf::known_functions(&options.program);
         if options.functions.all.len() > MAX_FUNCTIONS {
             return Err(StartError::TooManySections(options.functions.all.len()));
@@ -123,6 +125,10 @@ impl NativeTarget {
         self.statistics.starts += 1;
         if let Some(id) = session.process_id() {
             self.mappings = mappings::of_process(id);
+            if self.options.emulator.is_some() {
+                let machine = elf::machine(&self.options.program);
+                self.mappings.retain(|mapping| elf::machine(&mapping.path).is_none_or(|of| Some(of) == machine));
+            }
             let files = self.mappings.iter().filter(|mapping| mapping.offset == 0 && mapping.path.is_file());
             self.options.loaded.add(files.map(|mapping| mapping.path.clone()).collect());
         }

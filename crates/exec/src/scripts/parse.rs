@@ -8,6 +8,9 @@ use raddle_vocab::party::MAX_LINES;
 
 use super::{ScriptAction, ScriptLine};
 
+/// Characters of a wrong word that a message shows, at most.
+const LONGEST_WORD: usize = 40;
+
 /// Where a script stops making sense, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptError {
@@ -134,6 +137,7 @@ impl<'a> Cursor<'a> {
             _ => {
                 let known = "send, send-file, expect, expect-line, expect-until, expect-close, shutdown, close, reset \
                              or delay";
+                let word: String = word.chars().take(LONGEST_WORD).flat_map(char::escape_debug).collect();
                 return Err(self.wrong(column, format!("there is no action `{word}`: it is {known}")));
             }
         };
@@ -307,6 +311,7 @@ mod tests {
     fn what_is_wrong_is_said_with_its_place() {
         for (text, wrong) in [
             ("\n  sent \"a\"", "2:3: there is no action `sent`"),
+            ("s\0\u{1b}nd", "1:1: there is no action `s\\0\\u{1b}nd`"),
             ("send \"a", "1:6: the string is not closed"),
             ("send a", "1:6: a string in quotes"),
             ("send \"\"", "1:6: a string in quotes"),

@@ -48,9 +48,21 @@ impl Inversions {
 
     /// The events of those that concern the position.
     pub fn concerning(&self, position: u32) -> impl Iterator<Item = usize> {
-        let blocks = self.all.chunks(BLOCK).zip(&self.blocks).filter(move |(_, block)| block.contains(&position));
-        let all = blocks.flat_map(|(inversions, _)| inversions);
-        all.filter(move |inversion| inversion.positions.contains(&position)).map(|inversion| inversion.event as usize)
+        let mut index = 0;
+        // By hand, because combinators for two levels cost more than most executions have inversions.
+        std::iter::from_fn(move || {
+            while let Some(inversion) = self.all.get(index) {
+                if index.is_multiple_of(BLOCK) && !self.blocks[index / BLOCK].contains(&position) {
+                    index += BLOCK;
+                    continue;
+                }
+                index += 1;
+                if inversion.positions.contains(&position) {
+                    return Some(inversion.event as usize);
+                }
+            }
+            None
+        })
     }
 }
 

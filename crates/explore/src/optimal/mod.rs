@@ -148,6 +148,8 @@ pub struct Optimal {
     purposes: VecDeque<Purpose>,
     children: Vec<WorkItem>,
     expander: Expander,
+    /// Expands samples, which have little in common with the runs before and behind them.
+    sample_expander: Expander,
     incomplete: Option<IncompleteReason>,
     counted: u64,
     redundant: u64,
@@ -177,6 +179,7 @@ impl Optimal {
             purposes: VecDeque::new(),
             children: Vec::new(),
             expander: Expander::new(spurious),
+            sample_expander: Expander::new(spurious),
             incomplete: None,
             counted: 0,
             redundant: 0,
@@ -204,7 +207,7 @@ impl Optimal {
         match observation {
             Observation::Execution(execution) => {
                 if execution.status != RunStatus::Diverged && !is_endless(execution) {
-                    self.expander.append_children(item, execution, &mut self.children);
+                    self.sample_expander.append_children(item, execution, &mut self.children);
                 }
                 self.sampler.explored(self.children.drain(..));
             }

@@ -33,11 +33,11 @@ use crate::saved::{Loader, Saver, Unusable};
 use crate::strategy::scheduled;
 
 /// The search makes so many runs before samples are taken: small searches end without any.
-const FIRST: u64 = 256;
+const FIRST: u64 = 4096;
 /// One sample for so many runs of the search: in the first sweep, which gives the magnitude, in those
 /// that make the estimate good, and in later ones, which tell little more.
-const FIRST_SWEEP: u64 = 16;
-const EARLY_SWEEPS: u64 = 40;
+const FIRST_SWEEP: u64 = 64;
+const EARLY_SWEEPS: u64 = 128;
 const LATER_SWEEPS: u64 = 256;
 /// Sweeps after which an estimate is good.
 const ENOUGH_SWEEPS: usize = 16;

@@ -293,7 +293,8 @@ impl TraceIndex {
         }
         self.clocks.row_mut(position as usize)[thread] += 1;
         self.positions[thread].push(position);
-        self.events.push(*event);
+        // Pushed by value, it would be copied to the stack first.
+        self.events.extend_from_slice(std::slice::from_ref(event));
         self.names.push(name);
         self.summaries.push(EventSummary {
             thread: event.thread,

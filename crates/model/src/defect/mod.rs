@@ -186,7 +186,7 @@ impl DefectFinder {
     fn follow(&mut self, execution: &Execution, warns: bool, found: &mut Vec<Defect>) {
         self.holdings.clear();
         self.leftovers.reset(execution.threads.len());
-        let mut frees = frees(execution);
+        let mut frees = frees(if self.races.has_frees() { &execution.accesses } else { &[] });
         let mut next = frees.next();
         for (number, event) in execution.events.iter().enumerate() {
             while let Some((at, freed)) = next.filter(|(_, freed)| freed.after as usize <= number) {
@@ -219,8 +219,8 @@ impl DefectFinder {
 }
 
 /// Accesses that end the life of a heap block, with their numbers.
-fn frees(execution: &Execution) -> impl Iterator<Item = (u32, &Access)> {
-    let numbered = execution.accesses.iter().enumerate().map(|(number, access)| (number as u32, access));
+fn frees(accesses: &[Access]) -> impl Iterator<Item = (u32, &Access)> {
+    let numbered = accesses.iter().enumerate().map(|(number, access)| (number as u32, access));
     numbered.filter(|(_, access)| access.kind == AccessKind::Free)
 }
 

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use raddle_vocab::HEAP;
+use raddle_vocab::{HEAP, SMALL_HEAP};
 
 use super::shadow::Record;
 use super::{AccessPosition, Side, side};
@@ -14,7 +14,7 @@ use super::{AccessPosition, Side, side};
 /// Whether the address lies where the runtime allocates blocks.
 #[must_use]
 pub fn contains(address: u64) -> bool {
-    HEAP.contains(&address)
+    HEAP.contains(&address) || SMALL_HEAP.contains(&address)
 }
 
 /// Where a block came to life or died.
@@ -155,7 +155,8 @@ impl Blocks {
     /// The first bytes of the heap between the two addresses (the second excluded) that belong to no
     /// live block: from where to where.
     pub(super) fn gap(&self, start: u64, end: u64) -> Option<(u64, u64)> {
-        let (mut at, end) = (start.max(HEAP.start), end.min(HEAP.end));
+        let heap = if start < SMALL_HEAP.end { SMALL_HEAP } else { HEAP };
+        let (mut at, end) = (start.max(heap.start), end.min(heap.end));
         while at < end {
             match self.live.range(..=at).next_back().filter(|(_, block)| at < block.end) {
                 Some((_, block)) => at = block.end,

@@ -97,9 +97,13 @@ pub struct RaceDetector {
     blocks: Blocks,
     /// The same for accesses to many bytes.
     long: LongAccesses,
-    /// Whether memory is freed in this execution, or an object initialised or destroyed while other
-    /// threads live. If not, the use of an object cannot race with its beginning or end.
+    /// Whether the uses of objects are compared with their beginnings and ends.
+    compares_ends: bool,
+    /// Whether memory was freed in this execution, or an object initialised or destroyed while other
+    /// threads lived. If not, the use of an object cannot race with its beginning or end.
     objects_end: bool,
+    /// Whether an access freed memory.
+    frees: bool,
     /// What is known of plain writes to objects.
     objects: Objects,
     known: FxHashSet<(u64, u64, u64)>,
@@ -122,7 +126,14 @@ impl RaceDetector {
     /// Every pair of places that races in the execution, once per cell.
     pub fn races(&mut self, execution: &Execution) -> &[Race] {
         self.objects.all_bytes = false;
+        // Executions of one program mostly agree in whether objects end, so the last one tells what is
+        // worth comparing.
+        self.compares_ends = self.objects_end;
         self.scan(execution, execution.accesses.iter());
+        if self.objects_end && !self.compares_ends {
+            self.compares_ends = true;
+            self.scan(execution, execution.accesses.iter());
+        }
         if self.objects.are_overwritten {
             self.objects.all_bytes = true;
             self.scan(execution, execution.accesses.iter());
@@ -134,6 +145,7 @@ impl RaceDetector {
     /// in the use of memory. Among its own are at least those that begin and end the life of blocks.
     pub fn is_clean(&mut self, execution: &Execution, accesses: impl Iterator<Item = Access>) -> bool {
         self.objects.all_bytes = false;
+        self.compares_ends = objects_end(execution);
         self.scan(execution, accesses);
         self.races.is_empty() && self.errors.is_empty() && !self.objects.are_overwritten
     }
@@ -168,8 +180,7 @@ impl RaceDetector {
         self.errors.clear();
         self.bad_frees.clear();
         self.objects.reset(execution.threads.len());
-        self.objects_end =
-            execution.accesses.iter().any(|access| access.kind == AccessKind::Free) || objects_end(execution);
+        (self.objects_end, self.frees) = (false, false);
         self.known.clear();
         self.races.clear();
     }
@@ -187,6 +198,7 @@ impl RaceDetector {
         };
         let mut record = self.record(access.thread, what, access.pc, number);
         if what == Touching::Free {
+            self.frees = true;
             self.free(addr, size, record);
         } else {
             self.touch(addr, size, &mut record);
@@ -252,7 +264,7 @@ impl RaceDetector {
         if self.shadow.compare(at, record, self.clocks.seen(record.thread)) == Compared::Racing {
             self.report(at, cell, record);
         }
-        let Marks { forbidden, carriers, objects } = *self.shadow.marks(at);
+        let Marks { forbidden, carriers, objects, .. } = *self.shadow.marks(at);
         if record.bytes & forbidden != 0 {
             self.forbid(at, cell, record);
         }
@@ -373,6 +385,12 @@ impl RaceDetector {
         &self.errors
     }
 
+    /// Whether an access of the last execution freed memory.
+    #[must_use]
+    pub fn has_frees(&self) -> bool {
+        self.frees
+    }
+
     /// Frees of what was no live block, and blocks that were lost, by the number of the incident, with
     /// the block that was there.
     #[must_use]
@@ -396,6 +414,7 @@ impl RaceDetector {
 
     /// The block dies: cells that were met learn it now, others when they are met.
     fn free(&mut self, addr: u64, size: u64, record: Record) {
+        self.objects_end = true;
         let end = addr.saturating_add(size);
         self.blocks.free(addr, end, record);
         let in_heap = heap::contains(addr);
@@ -454,6 +473,9 @@ fn is_before(incident: &Incident, access: &Access) -> bool {
 /// Whether memory is freed, or an object initialised or destroyed while other threads live.
 fn objects_end(execution: &Execution) -> bool {
     let mut others = 0u32;
+    if execution.accesses.iter().any(|access| access.kind == AccessKind::Free) {
+        return true;
+    }
     execution.event_traits().contain(OpTraits::CHANGES_LIFE)
         && execution.events.iter().any(|event| match &event.op {
             Op::Thread(ThreadOp::Create { .. }) => {

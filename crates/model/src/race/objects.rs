@@ -12,7 +12,7 @@ use super::shadow::{Record, Touching};
 use crate::depend::cells;
 
 /// Objects that are known to be marked without a look at their cells.
-const RECENT: usize = 64;
+const RECENT: usize = 256;
 
 /// What is known of plain writes to objects.
 #[derive(Debug, Default)]
@@ -59,6 +59,11 @@ impl Objects {
         self.living.remove(usize::from(ended));
     }
 
+    /// Whether there are threads that were created and not joined.
+    pub fn has_others(&self) -> bool {
+        !self.living.is_empty()
+    }
+
     /// A plain write to an object.
     #[cold]
     pub fn overwrite(&mut self) {
@@ -81,9 +86,17 @@ impl RaceDetector {
         }
     }
 
-    #[cold]
+    #[inline(never)]
     fn mark_bytes(&mut self, addr: u64, size: u64) {
         self.objects.recent.0[slot(addr)] = with_size(addr, size);
+        let first = self.meet(addr >> 3);
+        let marked = &mut self.shadow.marks(first).object_size;
+        if addr.is_multiple_of(8) {
+            if u64::from(*marked) >= size {
+                return;
+            }
+            *marked = size.min(u64::from(u8::MAX)) as u8;
+        }
         for (cell, bytes) in cells(addr, size) {
             let at = self.meet(cell);
             self.shadow.marks(at).objects |= bytes;
@@ -102,5 +115,5 @@ fn with_size(addr: u64, size: u64) -> u64 {
 /// Where an object is remembered.
 #[inline]
 fn slot(addr: u64) -> usize {
-    (addr.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as usize % RECENT
+    (addr.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize % RECENT
 }

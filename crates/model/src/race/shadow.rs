@@ -6,7 +6,8 @@
 //! in the execution.
 //!
 //! Pages stay from one execution to the next, because addresses do. A number in each cell says
-//! whether its content is of this execution. The records of a cell form a list, oldest first.
+//! whether its content is of this execution. The records of a cell lie side by side, oldest first, because
+//! each access looks at all of them: a piece of memory that is full is left for one of twice its size.
 
 use rustc_hash::FxHashMap;
 
@@ -16,8 +17,10 @@ use super::clock::List;
 const PAGE: u64 = 64;
 /// Pages that are found without hashing, at most.
 const RECENT: u64 = 64;
-/// The number of no record, and of no page.
+/// The number of no page.
 const NONE: u32 = u32::MAX;
+/// Sizes of pieces of memory for records: the powers of 2.
+const SIZES: usize = 32;
 
 /// What an access does to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
@@ -84,8 +87,9 @@ impl Touching {
     }
 }
 
-/// An access to a part of one cell.
+/// An access to a part of one cell. Long executions have many millions, so there is no padding.
 #[derive(Clone, Copy, Debug)]
+#[repr(C, packed(4))]
 pub(super) struct Record {
     pub thread: u16,
     pub what: Touching,
@@ -94,15 +98,13 @@ pub(super) struct Record {
     pub pc: u64,
     /// Number of the access, or of the event with [`EVENT`] set.
     pub position: u32,
-    /// The next record of the cell.
-    next: u32,
 }
 
 impl Record {
     /// An access to no byte yet.
     #[inline]
     pub fn new(thread: u16, what: Touching, epoch: u32, pc: u64, position: u32) -> Self {
-        Record { thread, what, bytes: 0, epoch, pc, position, next: NONE }
+        Record { thread, what, bytes: 0, epoch, pc, position }
     }
 
     /// The access, as far as it is to these bytes of a cell.
@@ -142,9 +144,9 @@ pub(super) enum Compared {
 #[derive(Clone, Copy, Debug)]
 struct Cell {
     run: u32,
-    /// Its oldest and its newest record.
+    /// Its oldest record, and how many there are.
     first: u32,
-    last: u32,
+    len: u32,
     /// Clocks of what lies in it.
     clocks: List,
     marks: Marks,
@@ -159,15 +161,25 @@ pub(super) struct Marks {
     pub forbidden: u8,
     /// It belongs to a synchronising object that was used, in this execution or before.
     pub objects: u8,
+    /// Size of the largest such object that begins at the first byte; 0 if there is none.
+    pub object_size: u8,
 }
 
 const UNMET: Cell = Cell {
     run: 0,
-    first: NONE,
-    last: NONE,
+    first: 0,
+    len: 0,
     clocks: List::NONE,
-    marks: Marks { carriers: 0, forbidden: 0, objects: 0 },
+    marks: Marks { carriers: 0, forbidden: 0, objects: 0, object_size: 0 },
 };
+
+impl Cell {
+    /// Where its records are.
+    #[inline]
+    fn range(&self) -> std::ops::Range<usize> {
+        self.first as usize..self.first as usize + self.len as usize
+    }
+}
 
 /// All cells of one address space.
 #[derive(Debug)]
@@ -179,13 +191,22 @@ pub(super) struct Shadow {
     /// Pages looked up lately and their first cells, by the low bits of their numbers.
     recent: [(u64, u32); RECENT as usize],
     records: Vec<Record>,
+    /// Pieces of `records` that were left, by the logarithm of their size.
+    left: [Vec<u32>; SIZES],
     run: u32,
 }
 
 impl Default for Shadow {
     fn default() -> Self {
         let recent = [(u64::MAX, NONE); RECENT as usize];
-        Shadow { cells: Vec::new(), pages: FxHashMap::default(), recent, records: Vec::new(), run: 0 }
+        Shadow {
+            cells: Vec::new(),
+            pages: FxHashMap::default(),
+            recent,
+            records: Vec::new(),
+            left: Default::default(),
+            run: 0,
+        }
     }
 }
 
@@ -202,6 +223,7 @@ impl Shadow {
         }
         self.run += 1;
         self.records.clear();
+        self.left.iter_mut().for_each(Vec::clear);
     }
 
     /// The cell, and whether it is met for the first time.
@@ -216,7 +238,7 @@ impl Shadow {
         let fresh = state.run != run;
         if fresh {
             // Objects stay where they are from one execution to the next.
-            let marks = Marks { objects: state.marks.objects, ..UNMET.marks };
+            let marks = Marks { carriers: 0, forbidden: 0, ..state.marks };
             *state = Cell { run, marks, ..UNMET };
         }
         (at, fresh)
@@ -241,8 +263,7 @@ impl Shadow {
 
     /// The records of the cell.
     pub fn records(&self, at: CellRef) -> impl Iterator<Item = &Record> {
-        let first = self.records.get(self.cells[at.0 as usize].first as usize);
-        std::iter::successors(first, |record| self.records.get(record.next as usize))
+        self.records[self.cells[at.0 as usize].range()].iter()
     }
 
     /// Compares a new access with the cell's records and adds it to them. `seen` is the clock of
@@ -252,9 +273,7 @@ impl Shadow {
         let conflicting = new.what.conflicting();
         let mut compared = Compared::Ordered;
         let mut is_known = false;
-        let mut next = self.state(at).first;
-        while let Some(old) = self.records.get_mut(next as usize) {
-            next = old.next;
+        for old in &mut self.records[self.cells[at.0 as usize].range()] {
             if old.thread == new.thread {
                 if old.is_like(new) {
                     // If the thread has published nothing since, an access in between raced with
@@ -281,34 +300,47 @@ impl Shadow {
     /// Adds a record.
     #[inline]
     pub fn push(&mut self, at: CellRef, record: &Record) {
-        let number = self.records.len() as u32;
-        let state = &mut self.cells[at.0 as usize];
-        match self.records.get_mut(state.last as usize) {
-            Some(last) => last.next = number,
-            None => state.first = number,
+        let cell = self.cells[at.0 as usize];
+        if cell.len == 0 || cell.len.is_power_of_two() {
+            self.grow(at);
         }
-        state.last = number;
-        self.records.push(Record { next: NONE, ..*record });
+        let cell = &mut self.cells[at.0 as usize];
+        self.records[cell.first as usize + cell.len as usize] = *record;
+        cell.len += 1;
+    }
+
+    /// Moves the records of a cell to a piece that has room for twice as many, or for one.
+    fn grow(&mut self, at: CellRef) {
+        let cell = self.cells[at.0 as usize];
+        let size = (cell.len as usize * 2).max(1);
+        let first = match self.left[size.trailing_zeros() as usize].pop() {
+            Some(first) => first,
+            None => {
+                let first = self.records.len();
+                self.records.resize(first + size, Record::new(0, Touching::Read, 0, 0, 0));
+                first as u32
+            }
+        };
+        if cell.len != 0 {
+            self.records.copy_within(cell.range(), first as usize);
+            self.left[cell.len.trailing_zeros() as usize].push(cell.first);
+        }
+        self.cells[at.0 as usize].first = first;
     }
 
     /// Forgets the records of the bytes.
     pub fn erase(&mut self, at: CellRef, bytes: u8) {
-        let mut next = self.state(at).first;
-        let (mut first, mut last) = (NONE, NONE);
-        while let Some(record) = self.records.get_mut(next as usize) {
-            let number = std::mem::replace(&mut next, record.next);
+        let range = self.cells[at.0 as usize].range();
+        let mut kept = range.start;
+        for index in range.clone() {
+            let mut record = self.records[index];
             record.bytes &= !bytes;
-            record.next = NONE;
             if record.bytes != 0 {
-                match self.records.get_mut(last as usize) {
-                    Some(last) => last.next = number,
-                    None => first = number,
-                }
-                last = number;
+                self.records[kept] = record;
+                kept += 1;
             }
         }
-        let state = self.state(at);
-        (state.first, state.last) = (first, last);
+        self.cells[at.0 as usize].len = (kept - range.start) as u32;
     }
 
     /// What has to be known of the bytes of the cell.

@@ -32,7 +32,7 @@ impl EventOrder<'_> {
             let mut record = self.record(what);
             return self.detector.touch(addr, size, &mut record);
         }
-        if self.detector.objects_end {
+        if self.detector.compares_ends {
             let mut record = self.record(what);
             self.detector.touch(addr, 1, &mut record);
         }
@@ -109,6 +109,7 @@ impl OrderSink for EventOrder<'_> {
     }
 
     fn destroy(&mut self, addr: u64, size: u64) {
+        self.detector.objects_end |= self.detector.objects.has_others();
         self.touch_object(addr, size, Touching::Make);
     }
 

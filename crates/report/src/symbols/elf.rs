@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use gimli::RunTimeEndian;
 use object::read::elf::ElfFile64;
-use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SymbolKind};
+use object::{Architecture, Object, ObjectSection, ObjectSegment, ObjectSymbol, SymbolKind};
 
 use super::debug::{Debug, Reader};
 use super::modules::{Module, bias};
@@ -44,6 +44,7 @@ pub(super) struct Elf {
     pub lines: Option<addr2line::Context<Reader>>,
     pub unwinding: Option<Unwinding>,
     pub tls: Option<TlsBlock>,
+    pub machine: Architecture,
     spans: Vec<(u64, u64)>,
     functions: Vec<Symbol>,
     data: Vec<Symbol>,
@@ -66,11 +67,12 @@ impl Elf {
         let dwarf = Arc::new(dwarf_of(&file, &module.path));
         let [functions, data, thread_data] = symbols(&file);
         Some(Elf {
-            bias: bias(module.start, linked, movable),
+            bias: bias(module.start, linked, movable, file.architecture()),
             path: module.path.clone(),
             lines: addr2line::Context::from_arc_dwarf(Arc::clone(&dwarf)).ok(),
             unwinding: unwinding(&file),
             tls: tls_block(&file),
+            machine: file.architecture(),
             spans,
             functions,
             data,
@@ -127,7 +129,7 @@ impl Elf {
 
 /// Whether a file is part of the system.
 pub(super) fn is_system(path: &Path) -> bool {
-    ["/usr/lib", "/lib"].iter().any(|directory| path.starts_with(directory))
+    ["/usr/lib", "/lib", "/usr/aarch64-linux-gnu"].iter().any(|directory| path.starts_with(directory))
 }
 
 /// The debug information of a file alone.

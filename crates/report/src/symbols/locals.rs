@@ -10,9 +10,35 @@ use super::types;
 const MAX_ENTRIES: usize = 1 << 18;
 /// The most steps of one location expression.
 const MAX_STEPS: u32 = 10_000;
-/// DWARF numbers of two registers on x86-64.
-const FRAME_POINTER: Register = Register(6);
-const STACK_POINTER: Register = Register(7);
+
+/// DWARF numbers of two registers.
+struct RegisterNumbers {
+    frame_pointer: Register,
+    stack_pointer: Register,
+}
+
+impl RegisterNumbers {
+    /// On the processor that a file is for.
+    fn of(machine: object::Architecture) -> Self {
+        let (frame_pointer, stack_pointer) = match machine {
+            object::Architecture::Aarch64 => (29, 31),
+            _ => (6, 7),
+        };
+        RegisterNumbers { frame_pointer: Register(frame_pointer), stack_pointer: Register(stack_pointer) }
+    }
+}
+
+impl FrameRegisters {
+    /// What the register holds, if it is one of those that are known.
+    fn value(&self, elf: &Elf, register: Register) -> Option<u64> {
+        let numbers = RegisterNumbers::of(elf.machine);
+        match register {
+            _ if register == numbers.frame_pointer => Some(self.bp),
+            _ if register == numbers.stack_pointer => Some(self.sp),
+            _ => None,
+        }
+    }
+}
 
 /// What is known of a frame: its registers at some point inside the function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,11 +69,8 @@ pub(super) fn frame_address(elf: &Elf, registers: &FrameRegisters) -> Option<u64
         .unwind_info_for_address(&unwinding.bases, &mut context, linked, gimli::EhFrame::cie_from_offset)
         .ok()?;
     match *row.cfa() {
-        gimli::CfaRule::RegisterAndOffset { register: STACK_POINTER, offset } => {
-            Some(registers.sp.wrapping_add_signed(offset))
-        }
-        gimli::CfaRule::RegisterAndOffset { register: FRAME_POINTER, offset } => {
-            Some(registers.bp.wrapping_add_signed(offset))
+        gimli::CfaRule::RegisterAndOffset { register, offset } => {
+            Some(registers.value(elf, register)?.wrapping_add_signed(offset))
         }
         _ => None,
     }
@@ -169,11 +192,9 @@ impl Frame<'_> {
                 EvaluationResult::RequiresFrameBase if may_use_frame_base => {
                     evaluation.resume_with_frame_base(self.frame_base()?).ok()?
                 }
-                EvaluationResult::RequiresRegister { register: FRAME_POINTER, .. } => {
-                    evaluation.resume_with_register(gimli::Value::Generic(self.registers.bp)).ok()?
-                }
-                EvaluationResult::RequiresRegister { register: STACK_POINTER, .. } => {
-                    evaluation.resume_with_register(gimli::Value::Generic(self.registers.sp)).ok()?
+                EvaluationResult::RequiresRegister { register, .. } => {
+                    let value = self.registers.value(self.elf, register)?;
+                    evaluation.resume_with_register(gimli::Value::Generic(value)).ok()?
                 }
                 EvaluationResult::RequiresRelocatedAddress(address) => {
                     evaluation.resume_with_relocated_address(address.wrapping_add(self.elf.bias)).ok()?
@@ -184,8 +205,7 @@ impl Frame<'_> {
         match evaluation.result().first()?.location {
             Location::Address { address } => Some(address),
             // A frame base given as a register means the register's contents.
-            Location::Register { register: FRAME_POINTER } if !may_use_frame_base => Some(self.registers.bp),
-            Location::Register { register: STACK_POINTER } if !may_use_frame_base => Some(self.registers.sp),
+            Location::Register { register } if !may_use_frame_base => self.registers.value(self.elf, register),
             _ => None,
         }
     }

@@ -143,9 +143,13 @@ impl Symbols {
     pub fn thread_local(&self, pointer: u64, address: u64, length: u64) -> Option<Named> {
         let elf = self.elf(0)?;
         let block = elf.tls?;
-        // The program's own block ends at the thread pointer, rounded up to its alignment.
-        let reach = block.size.checked_next_multiple_of(block.align)?;
-        let offset = address.checked_sub(pointer.checked_sub(reach)?)?;
+        let start = match elf.machine {
+            // The program's own block lies behind the thread pointer and two words.
+            object::Architecture::Aarch64 => pointer.checked_add(16u64.checked_next_multiple_of(block.align)?)?,
+            // It ends at the thread pointer, rounded up to its alignment.
+            _ => pointer.checked_sub(block.size.checked_next_multiple_of(block.align)?)?,
+        };
+        let offset = address.checked_sub(start)?;
         if offset >= block.size {
             return None;
         }

@@ -2,8 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
+use object::Architecture;
+
 /// Where Linux puts a position-independent program when address randomisation is off.
-const PROGRAM_BASE: u64 = 0x5555_5555_4000;
+const fn program_base(machine: Architecture) -> u64 {
+    match machine {
+        // With addresses of 48 bits.
+        Architecture::Aarch64 => 0xaaaa_aaaa_a000,
+        _ => 0x5555_5555_4000,
+    }
+}
 
 /// A mapped file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,11 +49,11 @@ impl Modules {
 
 /// What to add to the addresses in a file whose first segment is linked at `linked`, when it is
 /// mapped at `start`.
-pub(super) fn bias(start: Option<u64>, linked: u64, movable: bool) -> u64 {
+pub(super) fn bias(start: Option<u64>, linked: u64, movable: bool, machine: Architecture) -> u64 {
     let page = linked & !0xfff;
     match start {
         Some(start) => start.wrapping_sub(page),
-        None if movable => PROGRAM_BASE.wrapping_sub(page),
+        None if movable => program_base(machine).wrapping_sub(page),
         None => 0,
     }
 }
@@ -56,9 +64,10 @@ mod tests {
 
     #[test]
     fn bias_is_zero_for_fixed_programs() {
-        assert_eq!(bias(None, 0x40_0000, false), 0);
-        assert_eq!(bias(Some(0x40_0000), 0x40_0000, false), 0);
-        assert_eq!(bias(None, 0, true), PROGRAM_BASE);
-        assert_eq!(bias(Some(0x7000), 0x1040, true), 0x6000);
+        let of = |start, linked, movable| bias(start, linked, movable, Architecture::X86_64);
+        assert_eq!(of(None, 0x40_0000, false), 0);
+        assert_eq!(of(Some(0x40_0000), 0x40_0000, false), 0);
+        assert_eq!(of(None, 0, true), program_base(Architecture::X86_64));
+        assert_eq!(of(Some(0x7000), 0x1040, true), 0x6000);
     }
 }

@@ -5,7 +5,7 @@
 //!
 //! * `context`: [`context::switch`] and [`context::prepare`] for fibers;
 //!   [`context::prepare_processor`] at the start; [`context::float_state`].
-//! * `tls`: [`tls::thread_pointer`], and where static thread-local storage lies relative to it
+//! * `tls`: [`tls::thread_pointer`] and [`tls::handle`], and where static thread-local storage lies relative to it
 //!   ([`tls::bytes_to_reach`], [`tls::static_block`]); what the C library keeps there that differs from
 //!   process to process ([`tls::guards`], [`tls::unmixed`]).
 //! * `entry`: the stubs through which the program enters the runtime (`export!`, `hook!`,
@@ -14,8 +14,9 @@
 //!   and [`entry::READS_ARE_OPERATIONS`], which `read_hook!` tests.
 //! * `import_stub`: stubs that stand for functions of the C library
 //!   ([`import_stub::stub`], [`import_stub::is_stub`], [`import_stub::ImportedCall`]).
-//! * `liveness`: which registers and stack bytes the program will not read again
-//!   ([`liveness::are_alike`], [`liveness::is_dead`]).
+//! * `code`: the instruction set ([`code::Set`]), the numbers of the saved registers
+//!   ([`code::NUMBERS`]), and the forms of stubs and return addresses ([`code::slot_of_stub`],
+//!   [`code::plain_address`]).
 //! * `syscall`: [`syscall::call`], the system call instruction, and system calls that not every
 //!   architecture has ([`syscall::stat`], [`syscall::dup2`], [`syscall::poll`]).
 //! * `signal`: [`signal::KernelAction`] with [`signal::SA_RESTORER`],
@@ -32,8 +33,8 @@
 //!   [`variadic::ArgumentList`]).
 //! * `vector`: [`vector::fastest_restore`], restoring a page with wide registers.
 //!
-//! and the constants that are re-exported here: [`PAGE`], [`RED_ZONE`], [`MAP_LOW`],
-//! [`CACHE_LINE_WORDS`], [`HEAP_BASE`],
+//! and the constants that are re-exported here: [`PAGE`], [`RED_ZONE`], [`MAP_LOW`], [`MUTEX_PADDING`], [`ADDRESS_BITS`],
+//! [`CACHE_LINE_WORDS`], [`HEAP_BASE`], [`HEAP_ARENA_BITS`],
 //! [`MAPPINGS_BASE`], [`MAPPINGS_SLOT_BITS`], [`LOW_MAPPINGS`], [`LOW_MAPPINGS_OF_SLOT`].
 
 #[cfg(target_arch = "x86_64")]
@@ -41,5 +42,10 @@ mod x86_64;
 #[cfg(target_arch = "x86_64")]
 pub use x86_64::*;
 
-#[cfg(not(target_arch = "x86_64"))]
-compile_error!("the runtime supports x86-64 only: add a folder to crates/rt/src/arch");
+#[cfg(target_arch = "aarch64")]
+mod aarch64;
+#[cfg(target_arch = "aarch64")]
+pub use aarch64::*;
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+compile_error!("the runtime supports x86-64 and aarch64 only: add a folder to crates/rt/src/arch");

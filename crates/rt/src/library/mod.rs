@@ -12,6 +12,8 @@ pub mod program_hooks;
 
 use core::cmp::Ordering;
 
+use crate::arch::syscall::NUMBER_COLUMN;
+
 pub use hidden::address as hidden_state;
 
 static FUNCTIONS: &str = include_str!("functions.txt");
@@ -98,11 +100,19 @@ fn number(word: &str) -> u64 {
     word.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
+/// Columns with numbers in the list of system calls.
+const NUMBERS: usize = 2;
+
 /// Name and kind of a system call; one that the list does not know has neither.
 pub fn system_call(number: i64) -> Option<(&'static str, CallKind)> {
     SYSTEM_CALLS.lines().find_map(|line| {
-        let (here, rest) = line.split_once(' ')?;
-        let (name, words) = rest.split_once(' ')?;
-        (here.parse() == Ok(number)).then(|| (name, parse(words)))
+        let mut words = line.splitn(NUMBERS + 2, ' ');
+        let own = words
+            .by_ref()
+            .take(NUMBERS)
+            .enumerate()
+            .fold(None, |own, (column, word)| if column == NUMBER_COLUMN { word.parse().ok() } else { own });
+        let (name, kind) = (words.next()?, words.next()?);
+        (own == Some(number)).then(|| (name, parse(kind)))
     })
 }

@@ -49,7 +49,9 @@ extern "C" fn measure(info: *mut libc::dl_phdr_info, _size: usize, data: *mut c_
     // `static_bytes`.
     unsafe {
         let block = (*info).dlpi_tls_data as usize;
-        let distance = tls::bytes_to_reach(block);
+        let headers = core::slice::from_raw_parts((*info).dlpi_phdr, usize::from((*info).dlpi_phnum));
+        let own = headers.iter().find(|header| header.p_type == libc::PT_TLS).map_or(0, |header| header.p_memsz);
+        let distance = tls::bytes_to_reach(block, own as usize);
         if block != 0 && distance < LARGEST {
             let bytes = data.cast::<usize>();
             *bytes = (*bytes).max(distance);

@@ -6,8 +6,11 @@
 
 use core::cell::UnsafeCell;
 
+use raddle_wire::config_flag;
+
 use crate::arch::signal::KernelAction;
 use crate::state::process;
+use crate::syscall::maps::Maps;
 use crate::syscall::syscall;
 
 /// Descriptors below this number that were open at the root are restored one by one.
@@ -258,6 +261,11 @@ fn each_descriptor(mut call: impl FnMut(usize)) -> bool {
 
 /// Bytes of the address space that do not belong to the runtime.
 fn address_space() -> usize {
+    if process().config_flags & config_flag::EMULATED != 0 {
+        let Some(mut maps) = Maps::open() else { return 0 };
+        let all = core::iter::from_fn(|| maps.next()).fold(0, |bytes, mapping| bytes + (mapping.end - mapping.start));
+        return all.wrapping_sub(crate::syscall::mapped_bytes());
+    }
     let Some((text, len)) = crate::syscall::read_file::<128>(c"/proc/self/statm") else { return 0 };
     let digits = text[..len].iter().take_while(|byte| byte.is_ascii_digit());
     let pages = digits.fold(0usize, |pages, digit| pages * 10 + usize::from(digit - b'0'));

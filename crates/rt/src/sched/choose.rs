@@ -13,20 +13,36 @@ use crate::state_key;
 
 /// The thread whose turn it is, by the schedule and behind it by the policy. `None`: no thread can
 /// step.
+#[inline]
 pub fn next_thread() -> Option<usize> {
     if run().steps >= process().plan.examine_at {
         return Some(detector::examined_thread());
     }
-    let plan = &mut process().plan;
+    let plan = &process().plan;
     if plan.at < plan.len {
-        let tid = plan.current.tid as usize;
-        let steps = plan.current.steps;
-        let follows = can_follow(tid, steps) || timer_ends_rest() && can_follow(tid, steps);
-        if !follows {
-            diverge();
+        let (tid, steps) = (plan.current.tid as usize, plan.current.steps);
+        if !can_follow(tid, steps) {
+            follow_timer(tid, steps);
         }
         return Some(tid);
     }
+    if matches!(plan.chooser.policy(), Policy::LeastRank) && plan.flags & job_flag::STOP_AFTER_SCHEDULE == 0 {
+        return least_rank();
+    }
+    next_by_policy()
+}
+
+/// The thread that the schedule wants cannot go on, unless a timer goes off first.
+#[cold]
+fn follow_timer(tid: usize, steps: u32) {
+    if !(timer_ends_rest() && can_follow(tid, steps)) {
+        diverge();
+    }
+}
+
+/// The thread that the policy chooses behind the schedule.
+fn next_by_policy() -> Option<usize> {
+    let plan = &process().plan;
     if plan.flags & job_flag::STOP_AFTER_SCHEDULE != 0 {
         finish(RunStatus::Stopped, 0);
     }
@@ -59,7 +75,6 @@ fn by_policy() -> Option<usize> {
 }
 
 /// Whether no thread could step, and a timer went off.
-#[cold]
 fn timer_ends_rest() -> bool {
     let is_at_rest = (0..run().threads).all(|tid| enabled(tid) == CanStep::No);
     is_at_rest && timers::go_on() == timers::Next::Fired

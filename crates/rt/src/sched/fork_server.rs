@@ -1,6 +1,7 @@
 //! One process of which each target is a fork, so that all targets have equal addresses where the
 //! system does not let randomisation be switched off. The host's side is `exec::fork_server`.
 
+use crate::arch::syscall::dup2;
 use crate::syscall::libc_real::real;
 use crate::syscall::{exit_process, syscall};
 
@@ -80,7 +81,7 @@ fn become_target(socket: i32, host: i32, files: [i32; FILES]) -> i32 {
         syscall!(libc::SYS_close, socket);
         syscall!(libc::SYS_setpgid, 0usize, 0usize);
         for (number, file) in streams.into_iter().enumerate() {
-            syscall!(libc::SYS_dup2, file, number);
+            dup2(file, number as i32);
             syscall!(libc::SYS_close, file);
         }
         // The signal comes when the parent ends, and the process in the middle is about to.

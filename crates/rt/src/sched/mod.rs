@@ -17,7 +17,7 @@ pub mod timeouts;
 pub mod virtual_time;
 
 use raddle_vocab::policy::Policy;
-use raddle_vocab::{OpKind, Outcome, RunStatus, SECTION, io};
+use raddle_vocab::{OpKind, Outcome, RunStatus, SECTION, ThreadSet, io};
 use raddle_wire::{NO_ACCESS_STOP, NO_CHOICE, config_flag, job_flag, limit};
 
 use crate::arch::{context, entry};
@@ -69,7 +69,13 @@ fn park_before(kind: OpKind, order: u8, log_size: u8, obj: u64, arg: u64, pc: u6
     let me = run.me();
     me.values = values;
     me.program_sp = program_sp;
-    me.pending = op;
+    // One by one, from registers: `op` was stored in small pieces, which a wide load has to wait for.
+    me.pending.kind = kind;
+    me.pending.order = order;
+    me.pending.log_size = log_size;
+    me.pending.obj = obj;
+    me.pending.arg = arg;
+    me.pending.pc = pc;
     me.count = count;
     me.conflicts = 0;
     me.status = if may_spin { ThreadStatus::AtSpinRead } else { ThreadStatus::Pending };
@@ -166,13 +172,15 @@ pub fn changed_thread(ended: u16) {
 #[inline]
 fn mark_waiting(is_concerned: impl Fn(&AnnouncedOp) -> bool) {
     let run = run();
-    let mut rest = run.blocked.union(&run.reluctant);
-    while let Some(rank) = rest.first() {
-        rest.remove(rank);
-        let tid = run.by_rank[rank] as usize;
-        let fiber = &run.fibers[tid];
-        if fiber.status == ThreadStatus::Pending && is_concerned(&fiber.pending) {
-            mark(tid);
+    for word in 0..ThreadSet::WORDS {
+        let mut rest = run.blocked.words()[word] | run.reluctant.words()[word];
+        while rest != 0 {
+            let tid = run.by_rank[word * 64 + rest.trailing_zeros() as usize] as usize;
+            rest &= rest - 1;
+            let fiber = &run.fibers[tid];
+            if fiber.status == ThreadStatus::Pending && is_concerned(&fiber.pending) {
+                mark(tid);
+            }
         }
     }
 }

@@ -194,6 +194,10 @@ fn attach(descriptor: i32) {
     process.spurious = config.spurious;
     process.exit_events = config.exit_events;
     process.pool_len = (config.pool as usize).clamp(1, MAX_THREADS);
+    // SAFETY: getauxval only reads the auxiliary vector.
+    if unsafe { libc::getauxval(libc::AT_PAGESZ) } != PAGE as u64 {
+        controller::refuse("this kernel has pages of another size than 4096 bytes");
+    }
     context::prepare_processor();
     // SAFETY: getpid has no preconditions.
     process.pid = unsafe { syscall!(libc::SYS_getpid) } as i32;
@@ -204,11 +208,8 @@ fn attach(descriptor: i32) {
 fn create_pool() {
     let process = process();
     process.main_thread_pointer = tls::thread_pointer();
-    process.pool[0] = PoolEntry {
-        thread_pointer: process.main_thread_pointer,
-        stack: main_stack(),
-        handle: process.main_thread_pointer,
-    };
+    process.pool[0] =
+        PoolEntry { thread_pointer: process.main_thread_pointer, stack: main_stack(), handle: tls::handle() };
     // SAFETY: see above.
     let stack_bytes = unsafe { (*process.control).config.stack_bytes } as usize;
     for slot in 1..process.pool_len {
@@ -283,8 +284,8 @@ extern "C" fn park(entry: *mut PoolEntry) -> *mut c_void {
     // SAFETY: the entry outlives the thread and is not read until all have reported; the mask is a
     // local.
     unsafe {
-        *entry =
-            PoolEntry { thread_pointer: base, stack: (lowest_stack_address(here), here - PARKED_FRAME), handle: base };
+        let stack = (lowest_stack_address(here), here - PARKED_FRAME);
+        *entry = PoolEntry { thread_pointer: base, stack, handle: tls::handle() };
         syscall!(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, &raw const all_signals, 0usize, 8usize);
     }
     PARKED.fetch_add(1, Ordering::Release);

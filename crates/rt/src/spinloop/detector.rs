@@ -198,13 +198,13 @@ impl SpinDetector<'_> {
             return;
         }
         let candidates = loop_candidates(self.tid);
-        let (key, pc) = (candidates.heads[now - 1].key, candidates.heads[now].op.pc);
+        let (key, pc) = (candidates.heads[now - 1].key, candidates.heads[now].op().pc);
         let count = examinations(pc).unwrap_or(MAX_FRUITLESS);
         if look_up(key).is_some() || (MAX_FRUITLESS..IS_LOOP).contains(&count) {
             return;
         }
         let reads = &candidates.heads[earlier..now];
-        if reads.iter().any(|head| finds(&head.op, run().hot.tid) != Some(head.value)) {
+        if reads.iter().any(|head| finds(head.op(), run().hot.tid) != Some(head.value)) {
             // Alone it would read other values. So this is a round of a known loop if it looks like
             // one.
             let is_known_loop = count == IS_LOOP && !candidates.heads[now - 1].reads_new_data;
@@ -368,7 +368,7 @@ pub fn is_stale(tid: usize) -> bool {
     }
     let len = run().fibers[tid].read_history.len;
     let heads = &loop_candidates(tid).heads[len.saturating_sub(verdict.earlier_reads())..len];
-    heads.iter().any(|head| finds(&head.op, tid as u16) != Some(head.value))
+    heads.iter().any(|head| finds(head.op(), tid as u16) != Some(head.value))
 }
 
 /// Whether the thread cannot step, and not because it joins another or waits busily for something

@@ -161,7 +161,7 @@ impl LastRound {
 
     /// Whether the thread is back where it was held.
     fn is_back(&self, op: &AnnouncedOp) -> bool {
-        let held = &self.held.op;
+        let held = self.held.op();
         if (held.pc, held.obj, held.kind) != (op.pc, op.obj, op.kind) {
             return false;
         }

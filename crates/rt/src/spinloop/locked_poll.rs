@@ -62,9 +62,9 @@ pub struct LockPoll {
     key: u64,
     pieces: [Piece; POLL_PIECES],
     len: usize,
-    /// Whether it read more than there is room for, or data that it had not read since it last made
-    /// progress: then the round is not known as a whole.
-    is_open: bool,
+    /// Whether the round is known as a whole: not if it read more than there is room for, or data that
+    /// it had not read since it last made progress.
+    is_whole: bool,
 }
 
 impl LockPoll {
@@ -74,7 +74,7 @@ impl LockPoll {
         key: 0,
         pieces: [Piece { address: 0, log_size: 0, value: 0 }; POLL_PIECES],
         len: 0,
-        is_open: true,
+        is_whole: false,
     };
 }
 
@@ -133,12 +133,12 @@ pub fn arriving(op: &AnnouncedOp) -> bool {
     if !returned && run().me().read_history.len == 0 {
         loop_candidates(tid).read_set.clear();
     }
-    if returned && !poll.is_open && poll.head.is_equivalent_to(&now) {
+    if returned && poll.is_whole && poll.head.is_equivalent_to(&now) {
         learn_proved(poll, [poll.head.steps, now.steps], op.pc);
     }
     poll.head = now;
     poll.key = knowledge::key(run().me(), run().hot.values, op, 0);
-    (poll.len, poll.is_open) = (0, false);
+    (poll.len, poll.is_whole) = (0, true);
     knowledge().polls_used.load(Relaxed) > 0
 }
 
@@ -147,7 +147,7 @@ pub fn arriving(op: &AnnouncedOp) -> bool {
 pub fn conclude(round: [u32; 2], pc: u64) {
     let poll = lock_polls(usize::from(run().hot.tid));
     let is_within = (round[0]..round[1]).contains(&poll.head.steps);
-    if is_within && is_under_way() && !poll.is_open {
+    if is_within && is_under_way() && poll.is_whole {
         knowledge::note_longer_round(pc);
         learn_proved(poll, round, pc);
     }
@@ -157,7 +157,7 @@ pub fn conclude(round: [u32; 2], pc: u64) {
 /// The thread is at its end, before an operation at `pc`. Then the run is restarted.
 fn learn_proved(poll: &LockPoll, round: [u32; 2], pc: u64) {
     if !is_known(poll) && knowledge::look_up(poll.key).is_none() && proof::holds(poll.key, round, pc) && learn(poll) {
-        note_polled(poll.head.op.obj);
+        note_polled(poll.head.op().obj);
         knowledge::note_loop(pc);
         knowledge::restart_run();
     }
@@ -195,7 +195,7 @@ pub fn note_read(address: u64, size: u64, is_new: bool) {
         return;
     }
     if is_new || !size.is_power_of_two() || size > 8 || poll.len == POLL_PIECES {
-        poll.is_open = true;
+        poll.is_whole = false;
         return;
     }
     let log_size = size.trailing_zeros() as u8;

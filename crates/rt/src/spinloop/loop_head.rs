@@ -11,7 +11,7 @@ use raddle_vocab::OpKind;
 use raddle_vocab::policy::mix;
 
 use crate::arch::entry::{Registers, registers};
-use crate::arch::liveness;
+use crate::liveness;
 use crate::spinloop::read_set::ReadSet;
 use crate::state::{AnnouncedOp, run};
 
@@ -75,8 +75,8 @@ impl ReadHistory {
 /// A reading operation that may turn out to be the head of a loop, with the state of its thread.
 #[derive(Clone, Copy)]
 pub struct LoopHead {
-    /// The operation.
-    pub op: AnnouncedOp,
+    /// The operation; `None` if none was recorded, so that a table without any is all zeros.
+    op: Option<AnnouncedOp>,
     registers: Registers,
     /// Transitions that the thread had made before the operation.
     pub steps: u32,
@@ -105,7 +105,7 @@ pub struct LoopHead {
 impl LoopHead {
     /// Of no operation.
     pub const UNUSED: LoopHead = LoopHead {
-        op: AnnouncedOp::new(OpKind::AtomicLoad, 0, 0, 0),
+        op: None,
         registers: Registers::NONE,
         steps: 0,
         value: 0,
@@ -122,11 +122,17 @@ impl LoopHead {
         reads_under_lock: false,
     };
 
+    /// The operation.
+    pub fn op(&self) -> &AnnouncedOp {
+        const NO_OPERATION: AnnouncedOp = AnnouncedOp::new(OpKind::AtomicLoad, 0, 0, 0);
+        self.op.as_ref().unwrap_or(&NO_OPERATION)
+    }
+
     /// Records the state of the running thread before the operation.
     pub fn record(&mut self, op: &AnnouncedOp) {
         let now = registers();
         let ((sp, above), (frame, below)) = windows(&now);
-        self.op = *op;
+        self.op = Some(*op);
         self.steps = run().me().steps;
         (self.reads_new_data, self.reads_under_lock) = (false, false);
         self.registers = now;
@@ -160,9 +166,9 @@ impl LoopHead {
     /// such as the temporaries of unoptimised code.
     pub fn differs_only_in_dead(&self, later: &LoopHead) -> bool {
         let dead_from =
-            |start: usize| move |index: usize| liveness::is_dead(&later.registers, later.op.pc, start + index);
+            |start: usize| move |index: usize| liveness::is_dead(&later.registers, later.op().pc, start + index);
         let ((sp, _), (frame, _)) = windows(&later.registers);
-        liveness::are_alike(&self.registers, &later.registers, later.op.pc)
+        liveness::are_alike(&self.registers, &later.registers, later.op().pc)
             && self.far == later.far
             && (self.stack_len, self.frame_len) == (later.stack_len, later.frame_len)
             && differences(&self.stack, &later.stack, later.stack_len).all(dead_from(sp))
@@ -198,7 +204,7 @@ impl LoopCandidates {
         let mut first = index;
         while first >= length {
             let (earlier, later) = (&self.heads[first - length], &self.heads[first]);
-            if earlier.op.pc != later.op.pc || !earlier.differs_only_in_dead(later) {
+            if earlier.op().pc != later.op().pc || !earlier.differs_only_in_dead(later) {
                 break;
             }
             first -= length;

@@ -28,8 +28,9 @@ use raddle_vocab::policy::mix;
 
 use crate::arch::PAGE;
 use crate::arch::entry::{Registers, registers};
-use crate::arch::{context, liveness, signal};
+use crate::arch::{context, signal};
 use crate::interpose::io::overlay::overlay;
+use crate::liveness;
 use crate::restore::undo;
 use crate::sched::virtual_time;
 use crate::stack_pointers::{self, ByteUse, Holders, LiveStack, Pointers};

@@ -302,6 +302,8 @@ pub struct RunState {
     pub couriers: usize,
     /// Whether a child process was started.
     pub has_children: bool,
+    /// Whether a thread has asked for processors.
+    pub has_affinities: bool,
     /// Ranks of the threads that may be able to step; checked again when chosen.
     pub runnable: ThreadSet,
     /// Ranks of the threads that could step only by timing out or waking spuriously.
@@ -404,6 +406,7 @@ impl RunState {
             parties: 0,
             couriers: 0,
             has_children: false,
+            has_affinities: false,
             steps: 0,
             runnable: ThreadSet::new(),
             reluctant: ThreadSet::new(),

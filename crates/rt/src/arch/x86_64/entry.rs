@@ -134,6 +134,10 @@ macro_rules! register {
     (5) => {
         "r9"
     };
+    // An address, a number of 16 bytes and one that is not wide.
+    (wide) => {
+        "r8"
+    };
     // No argument: the function asks for `return_address`.
     (many) => {
         "r11"
@@ -170,6 +174,9 @@ macro_rules! keep_arguments {
          mov qword ptr [rip + {e} + 80], rsi\nmov qword ptr [rip + {e} + 88], rdx\n\
          mov qword ptr [rip + {e} + 96], rcx"
     };
+    (wide) => {
+        $crate::arch::entry::keep_arguments!(4)
+    };
     (5) => {
         "mov qword ptr [rip + {e} + 64], 5\nmov qword ptr [rip + {e} + 72], rdi\n\
          mov qword ptr [rip + {e} + 80], rsi\nmov qword ptr [rip + {e} + 88], rdx\n\
@@ -189,7 +196,8 @@ pub(crate) use keep_arguments;
 
 /// Exports a C function that is an operation: `export!(pthread_mutex_lock, 1 => lock)`, where
 /// `lock` takes the C arguments and then the return address. `many` stands for the number of
-/// arguments if there are more than five, `unknown` if that depends on the call.
+/// arguments if there are more than five, `unknown` if that depends on the call, `wide` for an address,
+/// a number of 16 bytes and one that is not wide.
 macro_rules! export {
     ($name:ident, $count:tt => $body:path) => {
         $crate::arch::entry::export!(named stringify!($name), $count => $body);

@@ -1,10 +1,10 @@
 //! x86-64 with the System V calling convention, on Linux.
 
 pub mod atomic16;
+pub mod code;
 pub mod context;
 pub mod entry;
 pub mod import_stub;
-pub mod liveness;
 pub mod signal;
 pub mod syscall;
 pub mod tls;
@@ -20,11 +20,20 @@ pub const RED_ZONE: usize = 128;
 /// Flag of `mmap` that asks for an address in the low 2 GiB.
 pub const MAP_LOW: i32 = libc::MAP_32BIT;
 
+/// Bytes at the end of a mutex of the C library that nothing uses.
+pub const MUTEX_PADDING: u64 = 0;
+
+/// Bits of the addresses of programs, at most.
+pub const ADDRESS_BITS: u32 = 47;
+
 /// Words of 8 bytes in a cache line.
 pub const CACHE_LINE_WORDS: usize = 8;
 
 /// Heap arenas start here: an address that nothing else uses in an address space of 47 bits.
 pub const HEAP_BASE: usize = 0x6000_0000_0000;
+
+/// log2 of the bytes of an arena.
+pub const HEAP_ARENA_BITS: u32 = 33;
 
 /// Mappings of the program start here, those of each pool slot at a distance of their own, so that
 /// the address of a mapping depends on no other thread.

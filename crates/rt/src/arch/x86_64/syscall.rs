@@ -21,6 +21,36 @@ pub unsafe fn call(number: i64, operands: [usize; 6]) -> isize {
     result
 }
 
+/// Which of the numbers in the list of system calls are those of this architecture.
+pub const NUMBER_COLUMN: usize = 0;
+
+/// A system call on files in its newer form, which names a directory; others as they are.
+pub fn modern(number: i64, operands: [usize; 6]) -> (i64, [usize; 6]) {
+    const HERE: usize = libc::AT_FDCWD as usize;
+    let [a, b, c, ..] = operands;
+    let create = (libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC) as usize;
+    let (newer, [a, b, c, d, e]) = match number {
+        libc::SYS_open => (libc::SYS_openat, [HERE, a, b, c, 0]),
+        libc::SYS_creat => (libc::SYS_openat, [HERE, a, create, b, 0]),
+        libc::SYS_stat => (libc::SYS_newfstatat, [HERE, a, b, 0, 0]),
+        libc::SYS_lstat => (libc::SYS_newfstatat, [HERE, a, b, libc::AT_SYMLINK_NOFOLLOW as usize, 0]),
+        libc::SYS_access => (libc::SYS_faccessat, [HERE, a, b, 0, 0]),
+        libc::SYS_readlink => (libc::SYS_readlinkat, [HERE, a, b, c, 0]),
+        libc::SYS_mkdir => (libc::SYS_mkdirat, [HERE, a, b, 0, 0]),
+        libc::SYS_mknod => (libc::SYS_mknodat, [HERE, a, b, c, 0]),
+        libc::SYS_unlink => (libc::SYS_unlinkat, [HERE, a, 0, 0, 0]),
+        libc::SYS_rmdir => (libc::SYS_unlinkat, [HERE, a, libc::AT_REMOVEDIR as usize, 0, 0]),
+        libc::SYS_rename => (libc::SYS_renameat, [HERE, a, HERE, b, 0]),
+        libc::SYS_link => (libc::SYS_linkat, [HERE, a, HERE, b, 0]),
+        libc::SYS_symlink => (libc::SYS_symlinkat, [a, HERE, b, 0, 0]),
+        libc::SYS_chmod => (libc::SYS_fchmodat, [HERE, a, b, 0, 0]),
+        libc::SYS_chown => (libc::SYS_fchownat, [HERE, a, b, c, 0]),
+        libc::SYS_lchown => (libc::SYS_fchownat, [HERE, a, b, c, libc::AT_SYMLINK_NOFOLLOW as usize]),
+        _ => return (number, operands),
+    };
+    (newer, [a, b, c, d, e, 0])
+}
+
 /// Asks for the status of the file at a path; follows symbolic links.
 ///
 /// # Safety
@@ -39,8 +69,9 @@ pub unsafe fn dup2(old: i32, new: i32) -> isize {
     unsafe { call(libc::SYS_dup2, [old as usize, new as usize, 0, 0, 0, 0]) }
 }
 
-/// Asks whether input or output on a descriptor would block; does not wait.
-pub fn poll(entry: &mut libc::pollfd) -> isize {
-    // SAFETY: one entry, which can be written.
-    unsafe { call(libc::SYS_poll, [core::ptr::from_mut(entry) as usize, 1, 0, 0, 0, 0]) }
+/// Waits until input or output on one of the descriptors would not block, or for so many milliseconds.
+pub fn poll(entries: &mut [libc::pollfd], milliseconds: i32) -> isize {
+    let time = milliseconds as isize as usize;
+    // SAFETY: so many entries, which can be written.
+    unsafe { call(libc::SYS_poll, [entries.as_mut_ptr() as usize, entries.len(), time, 0, 0, 0]) }
 }

@@ -11,6 +11,11 @@ pub fn thread_pointer() -> u64 {
     base
 }
 
+/// The number by which the C library knows the running thread (`pthread_self`): its thread pointer.
+pub fn handle() -> u64 {
+    thread_pointer()
+}
+
 /// Numbers that the C library draws at the start of each process: what it puts on stacks to notice that
 /// they were overwritten, and what it mixes into code addresses that it keeps.
 pub fn guards() -> [u64; 2] {
@@ -28,10 +33,10 @@ pub fn unmixed(word: u64, guard: u64) -> u64 {
     word.rotate_right(17) ^ guard
 }
 
-/// How many bytes of static storage a thread must have for `block` to be part of it, if `block` is
-/// a module's thread-local storage in the running thread. Dynamically allocated blocks give huge
-/// numbers.
-pub fn bytes_to_reach(block: usize) -> usize {
+/// How many bytes of static storage a thread must have for the block of `_bytes` bytes to be part of it,
+/// if `block` is a module's thread-local storage in the running thread. Dynamically allocated blocks
+/// give huge numbers.
+pub fn bytes_to_reach(block: usize, _bytes: usize) -> usize {
     (thread_pointer() as usize).wrapping_sub(block)
 }
 

@@ -6,6 +6,7 @@ use core::ffi::{CStr, c_char};
 
 use raddle_wire::config_flag;
 
+use crate::arch::syscall::modern;
 use crate::interpose::buffers;
 use crate::interpose::io::announce::{self, Making};
 use crate::interpose::io::overlay::attributes::{self, named};
@@ -14,6 +15,7 @@ use crate::interpose::io::overlay::walk::{self, Follow};
 use crate::interpose::io::overlay::{Errno, PATH, file_type, listing, names, overlay, status};
 use crate::interpose::io::regular_files::{self, FileAccess};
 use crate::interpose::io::{descriptor_ends, descriptors, overlay};
+use crate::interpose::process::random_bytes;
 use crate::interpose::process::shared_state::{self, SharedPart};
 use crate::restore::snapshot::touch;
 use crate::restore::undo;
@@ -115,10 +117,27 @@ pub fn open(directory: i32, path: *const c_char, flags: i32, mode: u32, pc: u64)
         let opened = opening::open(directory, path.to_bytes(), flags, mode)?;
         Ok(Opened { descriptor: opening::lowest(opened.descriptor, flags), ..opened })
     })();
-    if let Ok(opened) = &opened {
-        register(opened);
+    answer(opened.and_then(|opened| {
+        if let Some(fixed) = in_place_of_random(&opened, flags) {
+            return fixed.map(|descriptor| descriptor as isize);
+        }
+        register(&opened);
+        Ok(opened.descriptor as isize)
+    }))
+}
+
+/// If a device of random bytes was opened, what the run gets in its place.
+fn in_place_of_random(opened: &Opened, flags: i32) -> Option<Result<i32, Errno>> {
+    if !controlled() || opened.node != 0 || flags & libc::O_PATH != 0 {
+        return None;
     }
-    answer(opened.map(|opened| opened.descriptor as isize))
+    status(opened.descriptor).ok().filter(random_bytes::is_device)?;
+    overlay::close(opened.descriptor);
+    let fixed = random_bytes::open_device(flags);
+    if let Ok(descriptor) = fixed {
+        regular_files::opened_nameless(descriptor);
+    }
+    Some(fixed)
 }
 
 /// A nameless file, for reading and writing.
@@ -602,6 +621,7 @@ pub unsafe fn fill_template(template: *mut c_char, suffix: usize) -> Result<(), 
 /// Makes a system call by its number, if it is one on files; `None` for all others.
 pub fn by_number(number: i64, operands: [usize; 6], pc: u64) -> Option<isize> {
     const HERE: i32 = libc::AT_FDCWD;
+    let (number, operands) = modern(number, operands);
     let [a, b, c, d, e, _] = operands;
     let path = |operand: usize| operand as *const c_char;
     let pair = |times: usize| {
@@ -610,9 +630,7 @@ pub fn by_number(number: i64, operands: [usize; 6], pc: u64) -> Option<isize> {
     };
     let itself = c"".as_ptr();
     Some(match number {
-        libc::SYS_open => open(HERE, path(a), b as i32, c as u32, pc),
         libc::SYS_openat => open(a as i32, path(b), c as i32, d as u32, pc),
-        libc::SYS_creat => open(HERE, path(a), libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC, b as u32, pc),
         libc::SYS_close => {
             let result = descriptors::close_descriptor(a as i32, pc);
             if result < 0 { -(libc::EBADF as isize) } else { 0 }
@@ -621,39 +639,25 @@ pub fn by_number(number: i64, operands: [usize; 6], pc: u64) -> Option<isize> {
             let result = descriptors::close_all(a as u32, b as u32, c as i32, pc);
             if result < 0 { -(libc::EINVAL as isize) } else { 0 }
         }
-        libc::SYS_stat => stat(HERE, path(a), b as *mut libc::stat, 0, pc),
-        libc::SYS_lstat => stat(HERE, path(a), b as *mut libc::stat, libc::AT_SYMLINK_NOFOLLOW, pc),
         libc::SYS_newfstatat => stat(a as i32, path(b), c as *mut libc::stat, d as i32, pc),
         libc::SYS_fstat => stat(a as i32, itself, b as *mut libc::stat, libc::AT_EMPTY_PATH, pc),
         libc::SYS_statx => stat_more(a as i32, path(b), c as i32, d as u32, e as *mut libc::statx, pc),
-        libc::SYS_access => access(HERE, path(a), b as i32, 0, pc),
         libc::SYS_faccessat => access(a as i32, path(b), c as i32, 0, pc),
         libc::SYS_faccessat2 => access(a as i32, path(b), c as i32, d as i32, pc),
         libc::SYS_getdents64 => read_directory(a as i32, b as *mut u8, c, pc),
-        libc::SYS_readlink => read_link(HERE, path(a), b as *mut u8, c, pc),
         libc::SYS_readlinkat => read_link(a as i32, path(b), c as *mut u8, d, pc),
         libc::SYS_chdir => change_directory(path(a), pc),
         libc::SYS_fchdir => change_directory_to(a as i32, pc),
         libc::SYS_getcwd => get_directory(a as *mut u8, b, pc),
-        libc::SYS_mkdir => make_directory(HERE, path(a), b as u32, pc),
         libc::SYS_mkdirat => make_directory(a as i32, path(b), c as u32, pc),
-        libc::SYS_mknod => make_special(HERE, path(a), b as u32, c as u64, pc),
         libc::SYS_mknodat => make_special(a as i32, path(b), c as u32, d as u64, pc),
-        libc::SYS_unlink => unlink(HERE, path(a), 0, pc),
-        libc::SYS_rmdir => unlink(HERE, path(a), libc::AT_REMOVEDIR, pc),
         libc::SYS_unlinkat => unlink(a as i32, path(b), c as i32, pc),
-        libc::SYS_rename => rename((HERE, path(a)), (HERE, path(b)), 0, pc),
         libc::SYS_renameat => rename((a as i32, path(b)), (c as i32, path(d)), 0, pc),
         libc::SYS_renameat2 => rename((a as i32, path(b)), (c as i32, path(d)), e as u32, pc),
-        libc::SYS_link => link((HERE, path(a)), (HERE, path(b)), 0, pc),
         libc::SYS_linkat => link((a as i32, path(b)), (c as i32, path(d)), e as i32, pc),
-        libc::SYS_symlink => symlink(path(a), HERE, path(b), pc),
         libc::SYS_symlinkat => symlink(path(a), b as i32, path(c), pc),
-        libc::SYS_chmod => change_mode(HERE, path(a), b as u32, 0, pc),
         libc::SYS_fchmod => change_mode(a as i32, itself, b as u32, libc::AT_EMPTY_PATH, pc),
         libc::SYS_fchmodat => change_mode(a as i32, path(b), c as u32, 0, pc),
-        libc::SYS_chown => change_owner(HERE, path(a), (b as u32, c as u32), 0, pc),
-        libc::SYS_lchown => change_owner(HERE, path(a), (b as u32, c as u32), libc::AT_SYMLINK_NOFOLLOW, pc),
         libc::SYS_fchown => change_owner(a as i32, itself, (b as u32, c as u32), libc::AT_EMPTY_PATH, pc),
         libc::SYS_fchownat => change_owner(a as i32, path(b), (c as u32, d as u32), e as i32, pc),
         libc::SYS_utimensat if b == 0 => change_times(a as i32, itself, pair(c), libc::AT_EMPTY_PATH, pc),

@@ -498,7 +498,7 @@ extern "C" fn wait_for_queue(queue: i32, into: *mut c_void, most: i32, milliseco
     }
     let mut none = libc::epoll_event { events: 0, u64: 0 };
     // SAFETY: asks whether the descriptor is a queue, into a local.
-    let checked = unsafe { syscall!(libc::SYS_epoll_wait, queue, &raw mut none, 1, 0) };
+    let checked = unsafe { syscall!(libc::SYS_epoll_pwait, queue, &raw mut none, 1, 0, 0usize, 8usize) };
     if checked < 0 {
         set_errno(-checked as i32);
         return -1;

@@ -8,6 +8,7 @@ use raddle_vocab::{OpKind, Outcome, io};
 use raddle_wire::limit;
 
 use crate::arch::entry::export;
+use crate::arch::syscall;
 use crate::interpose::buffers::{changes, reads, writes};
 use crate::interpose::io::descriptors::channel;
 use crate::interpose::io::{net, overlay, queues, slots};
@@ -20,7 +21,7 @@ use crate::sched::virtual_time;
 use crate::sched::{self, timeouts};
 use crate::state::{AnnouncedOp, ThreadStatus, controlled, process, run};
 use crate::syscall::libc_real::real;
-use crate::syscall::{set_errno, syscall};
+use crate::syscall::set_errno;
 
 real! { hidden:
     fn ioctl(descriptor: i32, request: u64, argument: usize) -> i32;
@@ -42,7 +43,7 @@ pub fn revents(descriptor: i32, events: i16, depth: u32) -> i16 {
         return found & events;
     }
     let mut poll = libc::pollfd { fd: descriptor, events, revents: 0 };
-    crate::arch::syscall::poll(&mut poll);
+    syscall::poll(core::slice::from_mut(&mut poll), 0);
     poll.revents
 }
 
@@ -77,8 +78,7 @@ const PATIENCE: i32 = 1_000;
 pub fn wait_for_outside() -> bool {
     let Some((mut all, len)) = awaited_outside() else { return false };
     loop {
-        // SAFETY: the list is a local with so many entries.
-        let found = unsafe { syscall!(libc::SYS_poll, all.as_mut_ptr(), len, PATIENCE) };
+        let found = syscall::poll(&mut all[..len], PATIENCE);
         goes_on();
         if found != 0 {
             return found > 0;
@@ -89,8 +89,7 @@ pub fn wait_for_outside() -> bool {
 /// The same, for so many milliseconds; false if nothing has come.
 pub fn wait_for_outside_within(milliseconds: i32) -> bool {
     let (mut all, len) = awaited_outside().unwrap_or(([NO_ENTRY; AWAITED], 0));
-    // SAFETY: the list is a local with so many entries.
-    let found = unsafe { syscall!(libc::SYS_poll, all.as_mut_ptr(), len, milliseconds) };
+    let found = syscall::poll(&mut all[..len], milliseconds);
     goes_on();
     found > 0
 }

@@ -18,18 +18,17 @@
 use core::ffi::c_void;
 
 use raddle_vocab::policy::MAX_THREADS;
-use raddle_vocab::{HEAP, Misuse};
+use raddle_vocab::{HEAP, Misuse, SMALL_HEAP};
 use raddle_wire::record;
 
 use crate::arch::entry::hook;
-use crate::arch::{HEAP_BASE as BASE, PAGE};
+use crate::arch::{HEAP_ARENA_BITS as ARENA_BITS, HEAP_BASE as BASE, PAGE};
 use crate::interpose::process::couriers;
 use crate::restore::snapshot;
 use crate::state::{controlled, process, run};
 use crate::syscall::{callers, syscall};
 use crate::trace::{self, hooks};
 
-const ARENA_BITS: u32 = 33;
 const ARENA: usize = 1 << ARENA_BITS;
 /// Bytes of all live blocks together, at most: beyond it the program is out of memory.
 const LIMIT: usize = 6 << 30;
@@ -51,7 +50,10 @@ const FREED: u64 = 0xf3;
 const FURTHER_UP: u64 = 0xa7;
 
 // The host knows the heap by these addresses.
-const _: () = assert!(BASE as u64 == HEAP.start && (BASE + MAX_THREADS * ARENA) as u64 <= HEAP.end);
+const _: () = {
+    let (start, end) = (BASE as u64, (BASE + MAX_THREADS * ARENA) as u64);
+    assert!(HEAP.start == start && end <= HEAP.end || SMALL_HEAP.start == start && end <= SMALL_HEAP.end);
+};
 
 /// First words of an arena.
 #[repr(C)]

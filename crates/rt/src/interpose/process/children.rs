@@ -183,7 +183,7 @@ pub fn end_all() {
     // SAFETY: opens a file of the kernel by its name, and reads it into the local.
     let len = unsafe {
         let path = c"/proc/thread-self/children";
-        let file = syscall!(libc::SYS_open, path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+        let file = syscall!(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
         let len = if file < 0 { 0 } else { syscall!(libc::SYS_read, file, text.as_mut_ptr(), MOST) };
         syscall!(libc::SYS_close, file);
         len.max(0) as usize

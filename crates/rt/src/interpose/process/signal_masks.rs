@@ -145,15 +145,21 @@ pub fn make_room_for_frame() {
 
 /// Blocks the running thread's signals from here on. A pending signal is delivered at once, so the
 /// caller must be on the thread's own stack already.
-#[inline]
+#[inline(always)]
 pub fn apply() {
     let wanted = in_kernel(run().me().blocked);
     if wanted != KERNEL.load(Ordering::Relaxed) {
-        KERNEL.store(wanted, Ordering::Relaxed);
-        make_room_for_frame();
-        // SAFETY: the set is a local.
-        unsafe { syscall!(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, &raw const wanted, 0usize, 8usize) };
+        tell_kernel(wanted);
     }
+}
+
+#[cold]
+#[inline(never)]
+fn tell_kernel(wanted: u64) {
+    KERNEL.store(wanted, Ordering::Relaxed);
+    make_room_for_frame();
+    // SAFETY: the set is a local.
+    unsafe { syscall!(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, &raw const wanted, 0usize, 8usize) };
 }
 
 /// Keeps a signal of a crash for later that a program has sent and the running thread has blocked.

@@ -324,5 +324,5 @@ width!(u8, "8", "1", 3, 5 => cas::<u8>, cas_value::<u8>);
 width!(u16, "16", "2", 3, 5 => cas::<u16>, cas_value::<u16>);
 width!(u32, "32", "4", 3, 5 => cas::<u32>, cas_value::<u32>);
 width!(u64, "64", "8", 3, 5 => cas::<u64>, cas_value::<u64>);
-width!(u128, "128", "16", 4, many => cas_16, cas_value_16);
+width!(u128, "128", "16", wide, many => cas_16, cas_value_16);
 export!(__tsan_atomic_thread_fence, 1 => thread_fence);

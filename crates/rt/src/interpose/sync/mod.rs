@@ -15,8 +15,9 @@ pub mod spinlock;
 
 /// The host knows how many bytes the objects take.
 const _: () = {
+    use crate::arch::MUTEX_PADDING;
     use raddle_vocab::extent;
-    assert!(size_of::<libc::pthread_mutex_t>() as u64 == extent::MUTEX);
+    assert!(size_of::<libc::pthread_mutex_t>() as u64 == extent::MUTEX + MUTEX_PADDING);
     assert!(size_of::<libc::pthread_spinlock_t>() as u64 == extent::SPIN_LOCK);
     assert!(size_of::<libc::pthread_cond_t>() as u64 == extent::COND);
     assert!(size_of::<libc::pthread_rwlock_t>() as u64 == extent::RWLOCK);

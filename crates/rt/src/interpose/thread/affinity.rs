@@ -50,12 +50,11 @@ pub type Affinity = [u8; KEPT];
 /// Of a thread that has not asked for any.
 pub const NOT_ASKED: Affinity = [0; KEPT];
 
-/// A new thread may use what its creator may. Nothing is written while no thread has asked for
+/// A new thread may use what its creator may. Nothing is read or written while no thread has asked for
 /// anything.
 pub fn inherit(parent: usize, child: usize) {
-    let set = *affinities(parent);
-    if set != NOT_ASKED {
-        *affinities(child) = set;
+    if run().has_affinities {
+        *affinities(child) = *affinities(parent);
     }
 }
 
@@ -125,6 +124,7 @@ fn set_own(tid: usize, bytes: usize, wanted: *const u8) -> i64 {
     if set == NOT_ASKED {
         return -i64::from(libc::EINVAL);
     }
+    run().has_affinities = true;
     *affinities(tid) = set;
     0
 }

@@ -461,7 +461,7 @@ impl Overlay {
     fn count_links(&mut self, number: NodeNumber, difference: i64) {
         let (seconds, nanoseconds) = present();
         let about = &mut self.node(number).about;
-        about.st_nlink = about.st_nlink.saturating_add_signed(difference);
+        about.st_nlink = about.st_nlink.saturating_add_signed(difference as _);
         (about.st_ctime, about.st_ctime_nsec) = (seconds, nanoseconds);
     }
 

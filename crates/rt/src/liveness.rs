@@ -4,10 +4,10 @@
 //! Only accesses by the function that a byte belongs to are known. A byte to which there are pointers
 //! may be alive all the same: see [`crate::stack_pointers`]. Exceptions and `longjmp` are not followed.
 
-use raddle_x86::{CodePlace, CodeReader, Fate, FrameEnd, LONGEST, Scratch, Storage};
-
+use raddle_liveness::{CodePlace, CodeReader, Fate, FrameEnd, InstructionSet, Scratch, Storage};
 use raddle_vocab::policy::mix;
 
+use crate::arch::code::{self, NUMBERS, Set};
 use crate::arch::entry::Registers;
 use crate::frame_objects::{self, Objects};
 use crate::library::noreturn;
@@ -20,8 +20,8 @@ const DEPTH: usize = 12;
 /// Bytes of a word.
 const WORD: usize = size_of::<usize>();
 
-/// Numbers of the registers in [`Registers::saved`].
-const SAVED: [u8; 6] = [3, 5, 12, 13, 14, 15];
+/// Registers that outlive calls.
+const SAVED: usize = NUMBERS.len();
 
 /// Whether it makes no difference to a thread that continues at `pc` that it called the runtime
 /// with the registers `later` instead of `earlier`.
@@ -30,7 +30,7 @@ pub fn are_alike(earlier: &Registers, later: &Registers, pc: u64) -> bool {
         return false;
     }
     let frames = Frames::of(run().hot.stack, later, pc);
-    let mut both = earlier.saved.iter().zip(&later.saved).zip(SAVED);
+    let mut both = earlier.saved.iter().zip(&later.saved).zip(NUMBERS);
     both.all(|((old, new), number)| old == new || !frames.is_register_live(number))
 }
 
@@ -58,7 +58,7 @@ impl WordUse {
     const DEAD: WordUse = WordUse { alive: 0, addressed: 0, unshared: 0 };
 }
 
-/// A function's frame: from its stack pointer up to its return address.
+/// A function's frame: from its stack pointer up to that of its caller.
 #[derive(Clone, Copy)]
 struct Frame {
     /// Where its function goes on.
@@ -68,26 +68,24 @@ struct Frame {
     fp: Option<usize>,
     /// Where it keeps the frame pointer of its caller.
     saved_fp: Option<usize>,
-    return_address: usize,
+    /// Where its own variables end: at a return address that the call has pushed, or at the end.
+    top: usize,
+    /// The stack pointer of the caller at the call.
+    end: usize,
     objects: &'static Objects,
 }
 
 impl Frame {
-    const NONE: Frame = Frame { pc: 0, sp: 0, fp: None, saved_fp: None, return_address: 0, objects: &Objects::NONE };
+    const NONE: Frame = Frame { pc: 0, sp: 0, fp: None, saved_fp: None, top: 0, end: 0, objects: &Objects::NONE };
 
     /// The frame of a function whose variables are not looked up yet.
     fn with_objects(self) -> Frame {
-        let fp = self.fp.map(|fp| (fp as i32).wrapping_sub(self.end() as i32));
+        let fp = self.fp.map(|fp| (fp as i32).wrapping_sub(self.end as i32));
         Frame { objects: frame_objects::of(self.pc, fp), ..self }
     }
 
     fn place(&self) -> CodePlace {
         place(self.pc, self.sp, self.fp)
-    }
-
-    /// The stack pointer of the caller at the call.
-    fn end(&self) -> usize {
-        self.return_address + WORD
     }
 }
 
@@ -100,14 +98,14 @@ pub struct Reach<'a> {
 impl Reach<'_> {
     /// Whether a pointer to this address may lead to the byte.
     pub fn contains(&self, pointer: usize) -> bool {
-        let distance = |address: usize| (address as i32).wrapping_sub(self.frame.end() as i32);
-        (self.frame.sp..=self.frame.return_address).contains(&pointer)
+        let distance = |address: usize| (address as i32).wrapping_sub(self.frame.end as i32);
+        (self.frame.sp..=self.frame.top).contains(&pointer)
             && self.frame.objects.may_lead(distance(pointer), distance(self.byte))
     }
 
     /// Whether the place of the stack belongs to the function of the byte, or to one that it has called.
     pub fn is_in_chain(&self, place: usize) -> bool {
-        place < self.frame.return_address
+        place < self.frame.top
     }
 
     /// Whether this is the frame pointer of the byte's frame.
@@ -137,8 +135,8 @@ impl Frames {
     /// `pc`.
     pub fn of((low, high): (usize, usize), registers: &Registers, pc: u64) -> Frames {
         let mut frames = Frames::NONE;
-        // The call has pushed its return address.
-        let (mut pc, mut sp, mut fp) = (pc, registers.sp as usize + WORD, registers.frame_pointer());
+        let behind_call = registers.sp as usize + Set::CALL_PUSHES as usize;
+        let (mut pc, mut sp, mut fp) = (pc, behind_call, registers.frame_pointer());
         while frames.len < DEPTH {
             let own_fp = Some(fp).filter(|&fp| sp <= fp && fp < high);
             let here = place(pc, sp, own_fp);
@@ -149,10 +147,16 @@ impl Frames {
                 (low <= address && address + WORD <= high && address.is_multiple_of(WORD)).then_some(address)
             };
             let Some(return_address) = at(end.return_address) else { break };
+            let end_of_frame = sp.wrapping_add_signed(end.end as isize);
+            if !(return_address + WORD..=high).contains(&end_of_frame) {
+                break;
+            }
             // SAFETY: both words lie within the thread's stack.
             let word = |address: usize| unsafe { *(address as *const usize) };
             let saved_fp = end.frame_pointer.map(at);
-            let frame = Frame { pc, sp, fp: own_fp, saved_fp: saved_fp.flatten(), return_address, ..Frame::NONE };
+            let top = end_of_frame - Set::CALL_PUSHES as usize;
+            let saved = saved_fp.flatten();
+            let frame = Frame { pc, sp, fp: own_fp, saved_fp: saved, top, end: end_of_frame, ..Frame::NONE };
             frames.list[frames.len] = frame.with_objects();
             frames.len += 1;
             frames.rest = None;
@@ -160,13 +164,13 @@ impl Frames {
                 let Some(saved) = saved else { break };
                 fp = word(saved);
             }
-            (pc, sp) = (word(return_address) as u64, return_address + WORD);
+            (pc, sp) = (code::plain_address(word(return_address) as u64), end_of_frame);
         }
         frames
     }
 
     fn find(&self, address: usize) -> Option<usize> {
-        self.list[..self.len].iter().position(|frame| (frame.sp..frame.return_address).contains(&address))
+        self.list[..self.len].iter().position(|frame| (frame.sp..frame.top).contains(&address))
     }
 
     /// What functions do with the bytes of the word at this address.
@@ -197,13 +201,13 @@ impl Frames {
         }
     }
 
-    fn is_any_live_from(&self, first: usize, mask: u16) -> bool {
-        (0..16).filter(|number| mask >> number & 1 != 0).any(|number| self.is_live_from(first, number))
+    fn is_any_live_from(&self, first: usize, mask: u32) -> bool {
+        (0..32).filter(|number| mask >> number & 1 != 0).any(|number| self.is_live_from(first, number))
     }
 
-    /// Whether a register that outlives calls is live.
-    fn is_register_live(&self, number: u8) -> bool {
-        self.is_live_from(0, number)
+    /// Whether a register that outlives calls is live; those are that have no number.
+    fn is_register_live(&self, number: Option<u8>) -> bool {
+        number.is_none_or(|number| self.is_live_from(0, number))
     }
 
     fn is_live_from(&self, first: usize, number: u8) -> bool {
@@ -225,9 +229,9 @@ impl Frames {
     }
 
     /// The registers with which the thread called the runtime; 0 in place of those that are dead.
-    pub fn live_registers(&self, registers: &Registers) -> [u64; 6] {
+    pub fn live_registers(&self, registers: &Registers) -> [u64; SAVED] {
         let mut live = registers.saved;
-        for (value, number) in live.iter_mut().zip(SAVED) {
+        for (value, number) in live.iter_mut().zip(NUMBERS) {
             if !self.is_register_live(number) {
                 *value = 0;
             }
@@ -307,17 +311,19 @@ fn fate(place: CodePlace, storage: Storage) -> Fate {
         Storage::Register(number) => [pc | REGISTER, distance | u64::from(number)],
         Storage::Byte(byte) => [pc | BYTE, distance | u64::from(byte.cast_unsigned())],
     };
-    let answer = remembered(question, || match raddle_x86::fate(place, storage, &mut Program::of(place), scratch()) {
-        Fate::Dead => 0,
-        Fate::Alive => 1,
-        Fate::DeadUnshared => 2,
-        Fate::Returned(mask) => 3 | u64::from(mask) << 8,
+    let answer = remembered(question, || {
+        match raddle_liveness::fate::<Set>(place, storage, &mut Program::of(place), scratch()) {
+            Fate::Dead => 0,
+            Fate::Alive => 1,
+            Fate::DeadUnshared => 2,
+            Fate::Returned(mask) => 3 | u64::from(mask) << 8,
+        }
     });
     match answer & 0xff {
         0 => Fate::Dead,
         1 => Fate::Alive,
         2 => Fate::DeadUnshared,
-        _ => Fate::Returned((answer >> 8) as u16),
+        _ => Fate::Returned((answer >> 8) as u32),
     }
 }
 
@@ -326,7 +332,7 @@ enum WordFate {
     /// They are used so.
     Bytes(WordUse),
     /// The caller gets some of them in these registers, and the others are dead.
-    Returned(u16),
+    Returned(u32),
 }
 
 /// What becomes of the word at this distance from the stack pointer.
@@ -334,7 +340,7 @@ fn word_fate(place: CodePlace, first: i32) -> WordFate {
     let [pc, distance] = packed(place);
     let question = [pc | WORD_FATE, distance | u64::from(first.cast_unsigned())];
     let answer = remembered(question, || {
-        let (mut alive, mut addressed, mut returned) = (0u64, 0u64, 0u16);
+        let (mut alive, mut addressed, mut returned) = (0u64, 0u64, 0u32);
         for byte in 0..WORD as u32 {
             match fate(place, Storage::Byte(first.wrapping_add_unsigned(byte))) {
                 Fate::DeadUnshared => {}
@@ -347,7 +353,7 @@ fn word_fate(place: CodePlace, first: i32) -> WordFate {
         let alive = if returned != 0 && alive != 0 { 0xff } else { alive };
         alive | addressed << 8 | u64::from(returned) << 16
     });
-    let (alive, addressed, returned) = (answer & 0xff, answer >> 8 & 0xff, (answer >> 16) as u16);
+    let (alive, addressed, returned) = (answer & 0xff, answer >> 8 & 0xff, (answer >> 16) as u32);
     if alive == 0 && returned != 0 {
         return WordFate::Returned(returned);
     }
@@ -364,17 +370,24 @@ fn spread(bits: u64) -> u64 {
 /// Where the function that continues at the place returns to.
 pub fn frame_end(place: CodePlace) -> Option<FrameEnd> {
     const NOWHERE: u64 = u64::MAX;
+    /// Frames that are larger are not known.
+    const LARGEST: i32 = 1 << 20;
+    /// In the place of a frame pointer that was not saved.
+    const NOT_SAVED: u64 = 1 << 21;
     let [pc, distance] = packed(place);
     let answer = remembered([pc | END, distance], || {
-        let end = raddle_x86::frame_end(place, &mut Program { variables: None }, scratch());
-        end.map_or(NOWHERE, |end| {
-            let saved = end.frame_pointer.unwrap_or(i32::MIN);
-            u64::from(end.return_address.cast_unsigned()) << 32 | u64::from(saved.cast_unsigned())
+        let end = raddle_liveness::frame_end::<Set>(place, &mut Program { variables: None }, scratch());
+        let all = |end: FrameEnd| [Some(end.return_address), Some(end.end), end.frame_pointer];
+        end.filter(|end| all(*end).into_iter().flatten().all(|at| (0..LARGEST).contains(&at))).map_or(NOWHERE, |end| {
+            let saved = end.frame_pointer.map_or(NOT_SAVED, |at| u64::from(at.cast_unsigned()));
+            u64::from(end.return_address.cast_unsigned()) | u64::from(end.end.cast_unsigned()) << 20 | saved << 40
         })
     });
+    let part = |shift: u32| (answer >> shift & 0xf_ffff) as i32;
     (answer != NOWHERE).then(|| FrameEnd {
-        return_address: ((answer >> 32) as u32).cast_signed(),
-        frame_pointer: Some((answer as u32).cast_signed()).filter(|&saved| saved != i32::MIN),
+        return_address: part(0),
+        end: part(20),
+        frame_pointer: Some(part(40)).filter(|_| answer >> 40 & NOT_SAVED == 0),
     })
 }
 
@@ -388,15 +401,15 @@ struct Program {
 impl Program {
     fn of(place: CodePlace) -> Program {
         let variables = frame_end(place).map(|end| {
-            let end = end.return_address.wrapping_add(WORD as i32);
+            let end = end.end;
             (frame_objects::of(place.pc, place.frame_pointer.map(|fp| fp.wrapping_sub(end))), end)
         });
         Program { variables }
     }
 }
 
-impl CodeReader for Program {
-    fn fetch(&mut self, pc: u64) -> Option<[u8; LONGEST]> {
+impl CodeReader<Set> for Program {
+    fn fetch(&mut self, pc: u64) -> Option<<Set as InstructionSet>::Bytes> {
         code_at(pc)
     }
 
@@ -423,26 +436,19 @@ impl CodeReader for Program {
     }
 }
 
-/// The function that an entry of the procedure linkage table jumps to; all were bound at the start.
+/// The function that an entry of the procedure linkage table, or a hook, jumps to; all were bound at the start.
 fn imported(entry: u64) -> Option<usize> {
-    let bytes = code_at(entry)?;
-    let mut at = if bytes.starts_with(&[0xf3, 0x0f, 0x1e, 0xfa]) { 4 } else { 0 };
-    at += usize::from(bytes[at] == 0xf2);
-    if bytes[at..at + 2] != [0xff, 0x25] {
-        return None;
-    }
-    let distance = i32::from_le_bytes(bytes[at + 2..at + 6].try_into().ok()?);
-    let slot = entry.wrapping_add(at as u64 + 6).wrapping_add_signed(i64::from(distance));
+    let slot = code::slot_of_stub(entry, code_at)?;
     // SAFETY: an instruction of the program jumps by this pointer, and has been executed.
     Some(unsafe { *(slot as *const usize) })
 }
 
 /// The bytes of an instruction, as far as they are code.
-fn code_at(pc: u64) -> Option<[u8; LONGEST]> {
+fn code_at(pc: u64) -> Option<<Set as InstructionSet>::Bytes> {
     let pc = usize::try_from(pc).ok()?;
     let (_, end) = code_around(pc)?;
-    let mut bytes = [0; LONGEST];
-    let len = LONGEST.min(end - pc);
+    let mut bytes = <Set as InstructionSet>::Bytes::default();
+    let len = bytes.len().min(end - pc);
     // SAFETY: the mapping is readable, and program code stays mapped while it is on the stack.
     unsafe { core::ptr::copy_nonoverlapping(pc as *const u8, bytes.as_mut_ptr(), len) };
     Some(bytes)

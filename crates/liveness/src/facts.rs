@@ -4,7 +4,7 @@
 //!
 //! Only the low four bytes of a constant are known. Whatever an instruction may change is forgotten.
 
-use crate::decode::{Comparison, Instruction, KnownValue, OperandAccess};
+use crate::instruction::{Comparison, Instruction, KnownValue, OperandAccess};
 
 /// Constants that are remembered on a path.
 const MOST: usize = 3;

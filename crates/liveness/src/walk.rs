@@ -19,23 +19,48 @@
 //! other calls, so arguments that are stored already belong to the call that is under way: its function
 //! is asked about them.
 
-use crate::decode::{
-    Base, Comparison, ControlFlow, Instruction, LONGEST, OperandAccess, SHORT_LIVED, StackEffect, decode,
-};
+use core::marker::PhantomData;
+
 use crate::facts::{Facts, Ways};
+use crate::instruction::{Base, Comparison, ControlFlow, Instruction, OperandAccess, StackEffect};
 
 /// Places that are followed, at most; with more of them, everything counts as read.
 const PLACES: usize = 320;
 /// Instructions that are decoded, at most.
 const INSTRUCTIONS: usize = 6000;
-/// The register of the first argument.
-const FIRST_ARGUMENT: u16 = 1 << 7;
-const STACK_POINTER: u8 = 4;
-const FRAME_POINTER: u8 = 5;
 /// Bytes of a word.
 const WORD: i32 = 8;
 /// Bytes of an access that is recorded, at most.
 const LONGEST_RECORDED: i32 = 16;
+
+/// What a walk has to know of a processor.
+pub trait InstructionSet {
+    /// The bytes of the longest instruction.
+    type Bytes;
+
+    /// The number of the stack pointer among the registers.
+    const STACK_POINTER: u8;
+    /// The number of the register that is the frame pointer, in code that keeps one.
+    const FRAME_POINTER: u8;
+    /// The register of the first argument, as a mask.
+    const FIRST_ARGUMENT: u32;
+    /// Registers that do not outlive a call.
+    const SHORT_LIVED: u32;
+    /// Bytes that a call pushes: the return address. It is passed in a register where this is 0, and functions
+    /// that call others save it.
+    const CALL_PUSHES: i32;
+    /// The register in which a call passes the return address, if it does.
+    const LINK: Option<u8> = None;
+
+    /// The first instruction of these bytes; `None` if it is not known.
+    fn decode(bytes: &Self::Bytes) -> Option<Instruction>;
+
+    /// Whether the register does not outlive a call.
+    #[must_use]
+    fn is_short_lived(number: u8) -> bool {
+        Self::SHORT_LIVED >> number & 1 != 0
+    }
+}
 
 /// Where a value is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +84,7 @@ pub enum Fate {
     /// It may be read.
     Alive,
     /// The function does not read it and returns it in these registers, a bit for each number.
-    Returned(u16),
+    Returned(u32),
 }
 
 /// A function that continues.
@@ -76,14 +101,16 @@ pub struct CodePlace {
 pub struct FrameEnd {
     /// Distance of the return address from the stack pointer.
     pub return_address: i32,
+    /// Distance of the caller's stack pointer, behind the call.
+    pub end: i32,
     /// Distance of the caller's frame pointer, if it was saved.
     pub frame_pointer: Option<i32>,
 }
 
 /// The program's code.
-pub trait CodeReader {
+pub trait CodeReader<I: InstructionSet> {
     /// The bytes from this address on.
-    fn fetch(&mut self, pc: u64) -> Option<[u8; LONGEST]>;
+    fn fetch(&mut self, pc: u64) -> Option<I::Bytes>;
     /// Whether the function at this address only records the pointer that it is given.
     fn only_records_access(&mut self, function: u64) -> bool;
     /// Whether the function at this address never returns.
@@ -130,12 +157,20 @@ struct State {
     fp: Option<i32>,
     /// Where the caller's frame pointer was popped from.
     saved_fp: Option<i32>,
+    /// Where the return address was loaded from, if it is in a register.
+    saved_link: Option<i32>,
     goal: Goal,
     facts: Facts,
 }
 
 impl State {
-    const NONE: State = State { pc: 0, sp: 0, fp: None, saved_fp: None, goal: Goal::End, facts: Facts::NONE };
+    const NONE: State =
+        State { pc: 0, sp: 0, fp: None, saved_fp: None, saved_link: None, goal: Goal::End, facts: Facts::NONE };
+
+    /// What is known of the frame pointers and the return address.
+    fn pointers(&self) -> [Option<i32>; 3] {
+        [self.fp, self.saved_fp, self.saved_link]
+    }
 
     /// The distance of the instruction's operand.
     fn operand(&self, instruction: &Instruction) -> Option<i32> {
@@ -154,7 +189,12 @@ const PATHS: usize = 4;
 /// What becomes of the value in the storage, for the function that continues at the place. A byte may
 /// also be one of its arguments on the stack.
 #[must_use]
-pub fn fate(place: CodePlace, storage: Storage, code: &mut dyn CodeReader, scratch: &mut Scratch) -> Fate {
+pub fn fate<I: InstructionSet>(
+    place: CodePlace,
+    storage: Storage,
+    code: &mut dyn CodeReader<I>,
+    scratch: &mut Scratch,
+) -> Fate {
     let mut walk = Walk::new(place, Goal::Value(storage), code, scratch);
     match walk.all() {
         None => Fate::Alive,
@@ -168,19 +208,23 @@ pub fn fate(place: CodePlace, storage: Storage, code: &mut dyn CodeReader, scrat
 
 /// Where the function that continues at the place returns to; `None` if that is not known.
 #[must_use]
-pub fn frame_end(place: CodePlace, code: &mut dyn CodeReader, scratch: &mut Scratch) -> Option<FrameEnd> {
+pub fn frame_end<I: InstructionSet>(
+    place: CodePlace,
+    code: &mut dyn CodeReader<I>,
+    scratch: &mut Scratch,
+) -> Option<FrameEnd> {
     let mut walk = Walk::new(place, Goal::End, code, scratch);
     walk.all()?;
     walk.end
 }
 
 /// All paths from one place.
-struct Walk<'a> {
-    code: &'a mut dyn CodeReader,
+struct Walk<'a, I> {
+    code: &'a mut dyn CodeReader<I>,
     scratch: &'a mut Scratch,
     budget: usize,
     /// Registers in which the caller gets the value.
-    returned: u16,
+    returned: u32,
     /// Whether some path overwrites it.
     is_written: bool,
     /// Whether an access to it is recorded.
@@ -189,6 +233,7 @@ struct Walk<'a> {
     is_pointed_to: bool,
     /// Where all paths so far return to.
     end: Option<FrameEnd>,
+    set: PhantomData<I>,
 }
 
 /// The rest of a path.
@@ -199,8 +244,8 @@ enum Rest {
     Over,
 }
 
-impl<'a> Walk<'a> {
-    fn new(place: CodePlace, goal: Goal, code: &'a mut dyn CodeReader, scratch: &'a mut Scratch) -> Self {
+impl<'a, I: InstructionSet> Walk<'a, I> {
+    fn new(place: CodePlace, goal: Goal, code: &'a mut dyn CodeReader<I>, scratch: &'a mut Scratch) -> Self {
         scratch.states[0] = State { pc: place.pc, fp: place.frame_pointer, goal, ..State::NONE };
         scratch.len = 1;
         Walk {
@@ -212,6 +257,7 @@ impl<'a> Walk<'a> {
             is_recorded: false,
             is_pointed_to: false,
             end: None,
+            set: PhantomData,
         }
     }
 
@@ -234,7 +280,7 @@ impl<'a> Walk<'a> {
         let mut compared = (Comparison::None, None);
         loop {
             self.budget = self.budget.checked_sub(1)?;
-            let instruction = decode(&self.code.fetch(state.pc)?)?;
+            let instruction = I::decode(&self.code.fetch(state.pc)?)?;
             let end = state.pc.wrapping_add(instruction.length as u64);
             let rest = match state.goal {
                 Goal::Value(storage) => self.value(storage, &instruction, &mut state, end)?,
@@ -245,12 +291,13 @@ impl<'a> Walk<'a> {
                 return Some(());
             }
             let at = state.operand(&instruction);
-            let before = compared;
+            let before =
+                if instruction.comparison == Comparison::None { compared } else { (instruction.comparison, at) };
             compared = (instruction.comparison, at);
             if state.goal != Goal::End {
                 state.facts = state.facts.after(&instruction, at, |byte| self.code.is_private(byte));
             }
-            move_pointers(&instruction, &mut state)?;
+            move_pointers::<I>(&instruction, &mut state)?;
             let pushed = if instruction.stack == StackEffect::Push { WORD } else { 0 };
             state.facts.release(state.sp.saturating_add(pushed));
             if let Goal::Value(Storage::Byte(byte)) = state.goal
@@ -305,7 +352,7 @@ impl<'a> Walk<'a> {
                     return None;
                 }
                 paths += 1;
-                if (known.fp, known.saved_fp) == (state.fp, state.saved_fp) && known.facts.is_part_of(&state.facts) {
+                if known.pointers() == state.pointers() && known.facts.is_part_of(&state.facts) {
                     return Some(());
                 }
             }
@@ -331,12 +378,14 @@ impl<'a> Walk<'a> {
         match state.goal {
             Goal::Value(Storage::Register(number)) => self.returned |= 1 << number,
             // An argument that the function did not read.
-            Goal::Value(Storage::Byte(byte)) if byte >= state.sp + WORD => {}
+            Goal::Value(Storage::Byte(byte)) if byte >= state.sp + I::CALL_PUSHES => {}
             // The return address.
             Goal::Value(Storage::Byte(_)) => return None,
             Goal::Pointer(_) => {}
             Goal::End => {
-                let end = FrameEnd { return_address: state.sp, frame_pointer: state.saved_fp };
+                let return_address = if I::CALL_PUSHES > 0 { state.sp } else { state.saved_link? };
+                let end = state.sp.checked_add(I::CALL_PUSHES)?;
+                let end = FrameEnd { return_address, end, frame_pointer: state.saved_fp };
                 if self.end.is_some_and(|known| known != end) {
                     return None;
                 }
@@ -349,28 +398,28 @@ impl<'a> Walk<'a> {
     /// What the instruction means for the value; `None` if it may read it.
     fn value(&mut self, storage: Storage, instruction: &Instruction, state: &mut State, end: u64) -> Option<Rest> {
         match storage {
-            Storage::Register(number) => register(number, instruction),
+            Storage::Register(number) => register::<I>(number, instruction),
             Storage::Byte(byte) => self.byte(byte, instruction, state, end),
         }
     }
 
     fn byte(&mut self, byte: i32, instruction: &Instruction, state: &mut State, end: u64) -> Option<Rest> {
         // A pointer to the stack may get anywhere.
-        let leaks_stack = instruction.values >> STACK_POINTER & 1 != 0 && byte >= state.sp;
-        let leaks_frame = instruction.values >> FRAME_POINTER & 1 != 0 && state.fp.is_some();
+        let leaks_stack = instruction.values >> I::STACK_POINTER & 1 != 0 && byte >= state.sp;
+        let leaks_frame = instruction.values >> I::FRAME_POINTER & 1 != 0 && state.fp.is_some();
         if leaks_stack || leaks_frame {
             return None;
         }
         let popped = match instruction.stack {
             StackEffect::Pop(number) => Some((state.sp, number)),
-            StackEffect::Leave => Some((state.fp?, FRAME_POINTER)),
+            StackEffect::Leave => Some((state.fp?, I::FRAME_POINTER)),
             _ => None,
         };
         if let Some((at, number)) = popped
             && (at..at + WORD).contains(&byte)
         {
             // From now on the value is in the register.
-            if SHORT_LIVED >> number & 1 != 0 {
+            if I::is_short_lived(number) {
                 return None;
             }
             state.goal = Goal::Value(Storage::Register(number));
@@ -386,9 +435,12 @@ impl<'a> Walk<'a> {
         let behind = byte.saturating_sub(base.saturating_add(operand.displacement));
         match operand.access {
             OperandAccess::Reads(size) if (0..i32::from(size)).contains(&behind) => {
-                let number = instruction.loads.filter(|&number| SHORT_LIVED >> number & 1 == 0)?;
-                let loaded = State { pc: end, goal: Goal::Value(Storage::Register(number)), ..*state };
-                let loaded = if number == FRAME_POINTER { State { fp: None, ..loaded } } else { loaded };
+                let loaded = if behind < WORD { instruction.loads } else { instruction.loads_next };
+                let number = loaded.filter(|&number| !I::is_short_lived(number))?;
+                let mut loaded = State { pc: end, goal: Goal::Value(Storage::Register(number)), ..*state };
+                let at = state.operand(instruction);
+                loaded.facts = state.facts.after(instruction, at, |byte| self.code.is_private(byte));
+                move_pointers::<I>(instruction, &mut loaded)?;
                 self.add(loaded)?;
                 Some(Rest::On)
             }
@@ -417,8 +469,8 @@ impl<'a> Walk<'a> {
     /// The instruction makes a pointer to the value that is not passed on at once.
     fn follow_pointer(&mut self, instruction: &Instruction, state: &State, end: u64) -> Option<()> {
         let number = instruction.writes.trailing_zeros() as u8;
-        let is_kept = instruction.writes.count_ones() == 1 && SHORT_LIVED >> number & 1 == 0;
-        if !is_kept || number == FRAME_POINTER || instruction.flow != ControlFlow::Next {
+        let is_kept = instruction.writes.count_ones() == 1 && !I::is_short_lived(number);
+        if !is_kept || number == I::FRAME_POINTER || instruction.flow != ControlFlow::Next {
             self.is_pointed_to = true;
             return Some(());
         }
@@ -428,7 +480,7 @@ impl<'a> Walk<'a> {
     /// What the instruction does with a pointer in a register that outlives calls.
     fn pointer(&mut self, number: u8, instruction: &Instruction, end: u64) -> Rest {
         let is_copied = is_value_of(1 << number, instruction);
-        match register(number, instruction) {
+        match register::<I>(number, instruction) {
             Some(rest) => rest,
             None if is_copied && instruction.flow == ControlFlow::Next && self.is_only_noted(instruction, end) => {
                 Rest::On
@@ -447,13 +499,13 @@ impl<'a> Walk<'a> {
         let mut holder = instruction.writes;
         let mut at = end;
         for _ in 0..2 {
-            let Some(next) = self.code.fetch(at).and_then(|bytes| decode(&bytes)) else { return false };
+            let Some(next) = self.code.fetch(at).and_then(|bytes| I::decode(&bytes)) else { return false };
             at = at.wrapping_add(next.length as u64);
             match next.flow {
                 ControlFlow::Call(by) => {
-                    return holder == FIRST_ARGUMENT && self.code.only_records_access(at.wrapping_add_signed(by));
+                    return holder == I::FIRST_ARGUMENT && self.code.only_records_access(at.wrapping_add_signed(by));
                 }
-                ControlFlow::Next if is_value_of(holder, &next) && holder & SHORT_LIVED != 0 => {
+                ControlFlow::Next if is_value_of(holder, &next) && holder & I::SHORT_LIVED != 0 => {
                     holder = next.writes;
                 }
                 _ => return false,
@@ -464,37 +516,42 @@ impl<'a> Walk<'a> {
 }
 
 /// Whether the instruction uses the register, and nothing else, but for no memory that it points to.
-fn is_value_of(register: u16, instruction: &Instruction) -> bool {
+fn is_value_of(register: u32, instruction: &Instruction) -> bool {
     instruction.operand.is_none() && instruction.reads == register && instruction.values == register
 }
 
-fn register(number: u8, instruction: &Instruction) -> Option<Rest> {
+fn register<I: InstructionSet>(number: u8, instruction: &Instruction) -> Option<Rest> {
     let is_read = instruction.reads >> number & 1 != 0
-        || number == FRAME_POINTER && matches!(instruction.stack, StackEffect::Leave | StackEffect::ToFrame(_));
+        || number == I::FRAME_POINTER && matches!(instruction.stack, StackEffect::Leave | StackEffect::ToFrame(_));
     if is_read {
         return None;
     }
     let is_written = instruction.writes >> number & 1 != 0
-        || number == FRAME_POINTER && matches!(instruction.stack, StackEffect::FrameFromStack(_));
+        || number == I::FRAME_POINTER && matches!(instruction.stack, StackEffect::FrameFromStack(_));
     Some(if is_written { Rest::Over } else { Rest::On })
 }
 
 /// Moves the stack pointer and the frame pointer; `None` if the stack pointer is not known then.
-fn move_pointers(instruction: &Instruction, state: &mut State) -> Option<()> {
-    if instruction.writes >> FRAME_POINTER & 1 != 0 {
+fn move_pointers<I: InstructionSet>(instruction: &Instruction, state: &mut State) -> Option<()> {
+    if instruction.writes >> I::FRAME_POINTER & 1 != 0 {
+        let loaded_from = loaded_from(I::FRAME_POINTER, instruction, state);
         state.fp = None;
-        if let (Some(FRAME_POINTER), Some(operand)) = (instruction.loads, instruction.operand)
-            && operand.base == Base::StackPointer
-        {
-            state.saved_fp = Some(state.sp.checked_add(operand.displacement)?);
+        if let Some(place) = loaded_from {
+            state.saved_fp = Some(place);
         }
+    }
+    if let Some(link) = I::LINK
+        && (instruction.writes | instruction.changes) >> link & 1 != 0
+    {
+        state.saved_link = loaded_from(link, instruction, state);
     }
     match instruction.stack {
         StackEffect::None => {}
         StackEffect::Push => state.sp -= WORD,
-        StackEffect::Pop(STACK_POINTER) | StackEffect::Unknown => return None,
+        StackEffect::Unknown => return None,
+        StackEffect::Pop(number) if number == I::STACK_POINTER => return None,
         StackEffect::Pop(number) => {
-            if number == FRAME_POINTER {
+            if number == I::FRAME_POINTER {
                 (state.fp, state.saved_fp) = (None, Some(state.sp));
             }
             state.sp += WORD;
@@ -508,4 +565,15 @@ fn move_pointers(instruction: &Instruction, state: &mut State) -> Option<()> {
         }
     }
     Some(())
+}
+
+/// The place of the stack from which the instruction loads the register, if it does only that.
+fn loaded_from(number: u8, instruction: &Instruction, state: &State) -> Option<i32> {
+    let behind = match number {
+        _ if instruction.loads == Some(number) => 0,
+        _ if instruction.loads_next == Some(number) => WORD,
+        _ => return None,
+    };
+    let is_on_stack = instruction.operand.is_some_and(|operand| operand.base == Base::StackPointer);
+    is_on_stack.then(|| state.operand(instruction)).flatten()?.checked_add(behind)
 }

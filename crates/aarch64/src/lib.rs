@@ -1,0 +1,31 @@
+//! Just enough of the A64 instruction set to tell which bytes of a stack, and which registers, are dead:
+//! the function will not read them before it has written them. Every instruction that is not known counts
+//! as a read. So for the code that C and C++ compilers produce, nothing is called dead by mistake.
+#![no_std]
+#![forbid(unsafe_code)]
+
+mod decode;
+mod memory;
+
+pub use decode::{LONGEST, decode};
+use raddle_liveness::{Instruction, InstructionSet};
+
+/// The instruction set.
+#[derive(Debug)]
+pub struct Aarch64;
+
+impl InstructionSet for Aarch64 {
+    type Bytes = [u8; LONGEST];
+
+    const STACK_POINTER: u8 = decode::STACK_POINTER;
+    const FRAME_POINTER: u8 = decode::FRAME_POINTER;
+    /// x0
+    const FIRST_ARGUMENT: u32 = 1;
+    const SHORT_LIVED: u32 = decode::SHORT_LIVED;
+    const CALL_PUSHES: i32 = 0;
+    const LINK: Option<u8> = Some(decode::LINK);
+
+    fn decode(bytes: &[u8; LONGEST]) -> Option<Instruction> {
+        decode(bytes)
+    }
+}
