@@ -218,6 +218,12 @@ pub struct TargetArgs {
     /// Standard input of the program [default: /dev/null]
     #[arg(long, value_name = "FILE")]
     pub stdin: Option<PathBuf>,
+    /// Add a variable to the environment of the program
+    #[arg(long, value_name = "NAME=VALUE", action = clap::ArgAction::Append, value_parser = variable)]
+    pub env: Vec<(OsString, OsString)>,
+    /// Working directory of the program [default: the present one]
+    #[arg(long, value_name = "DIR")]
+    pub cwd: Option<PathBuf>,
     /// Let the program write to the real files instead of private copies
     #[arg(long)]
     pub share_files: bool,
@@ -275,6 +281,10 @@ impl TargetArgs {
     /// A script that cannot be read.
     pub fn apply(&self, program: Program, args: &[OsString]) -> Result<Program, CommandError> {
         let parties = self.parties()?;
+        if let Some(directory) = self.cwd.as_deref().filter(|directory| !directory.is_dir()) {
+            return Err(CommandError(format!("{}: there is no such directory (--cwd)", directory.display())));
+        }
+        let program = program.env(self.env.clone()).directory(self.cwd.clone());
         let program = program.args(args).stdin(self.stdin.clone());
         let program = program.exit_events(self.exit_events).share_files(self.share_files);
         let program = program.partial_io(self.partial_io).observe(self.observe.map(Into::into));
@@ -318,6 +328,61 @@ pub struct BuildArgs {
     /// Flags for the compiler
     #[arg(long, value_name = "FLAGS", allow_hyphen_values = true)]
     pub cflags: Option<OsString>,
+}
+
+/// Where the report of a search goes, and what it looks like.
+#[derive(Clone, Debug, Default, Args)]
+pub struct ShownArgs {
+    /// Write the report as JSON; - for standard output
+    #[arg(long, value_name = "FILE|-")]
+    pub json: Option<PathBuf>,
+    /// Write the report as SARIF
+    #[arg(long, value_name = "FILE")]
+    pub sarif: Option<PathBuf>,
+    /// Write the report as JUnit XML
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// Write the report as HTML
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Print the report in another form
+    #[arg(long, value_enum, value_name = "FORM")]
+    pub report: Option<ReportForm>,
+    /// Show the running search in a browser, on an address of this machine that only you know
+    #[arg(long)]
+    pub serve: bool,
+    /// Print nothing but findings and verdict
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+impl ShownArgs {
+    /// Files of the report.
+    pub fn files(&self) -> [Option<&Path>; 4] {
+        [&self.json, &self.sarif, &self.junit, &self.html].map(|path| path.as_deref())
+    }
+
+    /// Whether standard output belongs to one of the reports.
+    pub fn takes_output(&self) -> bool {
+        self.files().contains(&Some(Path::new("-")))
+    }
+}
+
+/// Test frameworks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FrameworkArg {
+    /// The one that the program uses; ctest for a build directory of CMake
+    Auto,
+    /// GoogleTest
+    Gtest,
+    /// Catch2
+    Catch2,
+    /// doctest
+    Doctest,
+    /// Boost.Test
+    Boost,
+    /// The tests that ctest knows in a build directory
+    Ctest,
 }
 
 /// `raddle check`.
@@ -386,40 +451,31 @@ pub struct CheckArgs {
     /// Never say verified of a program that uses libraries that were not built with raddle
     #[arg(long)]
     pub strict: bool,
-    /// Write the report as JSON; - for standard output
-    #[arg(long, value_name = "FILE|-")]
-    pub json: Option<PathBuf>,
-    /// Write the report as SARIF
-    #[arg(long, value_name = "FILE")]
-    pub sarif: Option<PathBuf>,
-    /// Write the report as JUnit XML
-    #[arg(long, value_name = "FILE")]
-    pub junit: Option<PathBuf>,
-    /// Write the report as HTML
-    #[arg(long, value_name = "FILE")]
-    pub html: Option<PathBuf>,
-    /// Print the report in another form
-    #[arg(long, value_enum, value_name = "FORM")]
-    pub report: Option<ReportForm>,
-    /// Show the running search in a browser, on an address of this machine that only you know
-    #[arg(long)]
-    pub serve: bool,
-    /// Check each test of a GoogleTest program by itself
-    #[arg(long)]
+    /// How the report is shown
+    #[command(flatten)]
+    pub shown: ShownArgs,
+    /// Check each test case of a program by itself
+    #[arg(long, value_enum, value_name = "NAME")]
+    pub framework: Option<FrameworkArg>,
+    /// With --framework: only test cases whose names match, with * and ?
+    #[arg(long, value_name = "NAME", action = clap::ArgAction::Append, conflicts_with = "checkpoint")]
+    pub test: Vec<String>,
+    /// The same as --framework gtest
+    #[arg(long, hide = true, conflicts_with = "framework")]
     pub gtest: bool,
+    /// Check again whenever the program or a source file beside it has changed
+    #[arg(long, conflicts_with = "checkpoint")]
+    pub watch: bool,
     /// Directory for witnesses and reports [default: .raddle/PROGRAM]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Save the search in this directory from its beginning, for `raddle resume` [default: after ten seconds, in
     /// the directory for reports]
-    #[arg(long, value_name = "DIR", conflicts_with = "gtest")]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["framework", "gtest"])]
     pub checkpoint: Option<PathBuf>,
     /// How source files are compiled
     #[command(flatten)]
     pub build: BuildArgs,
-    /// Print nothing but findings and verdict
-    #[arg(long)]
-    pub quiet: bool,
 }
 
 /// `raddle resume`: where the search was saved, and how its report is shown. Everything else is as in the
@@ -433,27 +489,9 @@ pub struct ResumeArgs {
     /// Stop after so many seconds more [default: as the command that was interrupted]
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub time_limit: Option<f64>,
-    /// Write the report as JSON; - for standard output
-    #[arg(long, value_name = "FILE|-")]
-    pub json: Option<PathBuf>,
-    /// Write the report as SARIF
-    #[arg(long, value_name = "FILE")]
-    pub sarif: Option<PathBuf>,
-    /// Write the report as JUnit XML
-    #[arg(long, value_name = "FILE")]
-    pub junit: Option<PathBuf>,
-    /// Write the report as HTML
-    #[arg(long, value_name = "FILE")]
-    pub html: Option<PathBuf>,
-    /// Print the report in another form
-    #[arg(long, value_enum, value_name = "FORM")]
-    pub report: Option<ReportForm>,
-    /// Show the running search in a browser, on an address of this machine that only you know
-    #[arg(long)]
-    pub serve: bool,
-    /// Print nothing but findings and verdict
-    #[arg(long)]
-    pub quiet: bool,
+    /// How the report is shown
+    #[command(flatten)]
+    pub shown: ShownArgs,
 }
 
 /// How a new run gets a fresh state.
@@ -694,6 +732,14 @@ fn size(text: &str) -> Result<u64, String> {
     bytes.ok_or_else(|| "give a number of bytes, such as 500M or 2G".into())
 }
 
+/// A variable with its value.
+fn variable(text: &str) -> Result<(OsString, OsString), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.into(), value.into())),
+        _ => Err("give a name and a value, as in NAME=VALUE".into()),
+    }
+}
+
 /// A positive number of seconds.
 pub fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
@@ -725,7 +771,7 @@ mod tests {
         assert_eq!(args.inputs, [PathBuf::from("a.c"), PathBuf::from("b.c")]);
         assert_eq!(args.args, ["--seed", "1"]);
         assert_eq!(args.strategy, StrategyArg::Dpor);
-        assert_eq!((args.json, args.build.cflags), (Some("-".into()), Some("-O2".into())));
+        assert_eq!((args.shown.json, args.build.cflags), (Some("-".into()), Some("-O2".into())));
     }
 
     #[test]

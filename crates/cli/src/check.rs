@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use raddle_engine::directory::{REPORT, RunDirectory, load_traces, usual_directory};
+use raddle_engine::frameworks::Framework;
 use raddle_engine::{
     CheckOptions, Checker, Durability, Interrupted, Observer, Program, Progress, Trust, can_go_on, durable,
     granularity_word, has_panicked,
@@ -22,14 +23,15 @@ use raddle_report::annotated::AnnotatedTrace;
 use raddle_report::bundle::ReportBundle;
 use raddle_report::suppress::Suppressions;
 
-use crate::args::{CheckArgs, GranularityArg, PropertyArg};
+use crate::args::{CheckArgs, FrameworkArg, GranularityArg, PropertyArg};
 use crate::error::{CommandError, CommandResult, say};
 use crate::exit_codes;
 use crate::formats::{self, Format};
-use crate::gtest;
+use crate::frameworks;
 use crate::known::Known;
 use crate::last_resort::{LastResort, StopCause};
 use crate::serve::Live;
+use crate::watch;
 use build::Input;
 use printer::Printer;
 use progress::ProgressLine;
@@ -41,11 +43,15 @@ const LONG: Duration = Duration::from_secs(10);
 pub fn run(args: &CheckArgs, words: &[OsString]) -> CommandResult {
     options(args)?.validate().map_err(raddle_engine::Error::from)?;
     interrupt::install()?;
-    if args.gtest {
-        return gtest::run(args);
+    if args.watch { watch::run(&args.inputs, || once(args, words)) } else { once(args, words) }
+}
+
+fn once(args: &CheckArgs, words: &[OsString]) -> CommandResult {
+    if let Some(framework) = args.framework.or(args.gtest.then_some(FrameworkArg::Gtest)) {
+        return frameworks::run(args, framework);
     }
     let durability = durability(args, words)?;
-    Ok(status(&check(args, Some(durability), None)?))
+    Ok(status(&check(args, How { durability: Some(durability), ..How::default() })?))
 }
 
 /// Goes on with a check that was interrupted, which these words gave.
@@ -53,7 +59,7 @@ pub fn resume(args: &CheckArgs, words: &[OsString], interrupted: Interrupted) ->
     interrupt::install()?;
     let directory = interrupted.path().parent().map_or_else(PathBuf::new, Path::to_path_buf);
     let durability = Durability { directory, after: Duration::ZERO, command: words.to_vec() };
-    Ok(status(&check(args, Some(durability), Some(interrupted))?))
+    Ok(status(&check(args, How { durability: Some(durability), interrupted: Some(interrupted), part: None })?))
 }
 
 /// Where the directory of the run is.
@@ -92,22 +98,41 @@ pub fn program(args: &CheckArgs, input: &Input, directory: &Path) -> Result<Prog
     input.program(&args.build, directory)
 }
 
+/// How a program is checked, beside what the arguments say.
+#[derive(Default)]
+pub struct How<'a> {
+    /// When and where the search is saved.
+    pub durability: Option<Durability>,
+    /// What to go on with.
+    pub interrupted: Option<Interrupted>,
+    /// It is one test case of several.
+    pub part: Option<&'a SuitePart>,
+}
+
+/// One test case of several.
+pub struct SuitePart {
+    /// Its name.
+    pub title: String,
+    /// How far the command is: `test 3/6`.
+    pub progress: String,
+    /// The framework that runs it.
+    pub framework: Option<Framework>,
+    /// Whether standard output belongs to a report of all test cases.
+    pub silent: bool,
+}
+
 /// Checks one program, or goes on with that, and tells what came of it.
-pub fn check(
-    args: &CheckArgs,
-    durability: Option<Durability>,
-    interrupted: Option<Interrupted>,
-) -> Result<Report, CommandError> {
-    check_with(args, durability, interrupted, |checker| checker)
+pub fn check(args: &CheckArgs, how: How<'_>) -> Result<Report, CommandError> {
+    check_with(args, how, |checker| checker)
 }
 
 /// The same with a checker that is set up further.
 pub fn check_with(
     args: &CheckArgs,
-    durability: Option<Durability>,
-    interrupted: Option<Interrupted>,
+    how: How<'_>,
     set_up: impl FnOnce(Checker) -> Checker,
 ) -> Result<Report, CommandError> {
+    let How { durability, interrupted, part } = how;
     options(args)?.validate().map_err(raddle_engine::Error::from)?;
     let input = Input::of(&args.inputs)?;
     let directory = directory(args, &input);
@@ -121,9 +146,14 @@ pub fn check_with(
         (Some(_), Some(built)) => built,
         _ => program(args, &input, &directory)?,
     };
-    let program = args.target.apply(program, &args.args)?;
-    let mut line = ProgressLine::new(args.quiet);
-    if args.serve {
+    let mut program = args.target.apply(program, &args.args)?;
+    let mut line = ProgressLine::new(args.shown.quiet);
+    if let Some(part) = part {
+        options.framework = part.framework;
+        program = program.named(part.title.clone());
+        line.say_first(format!("{} {}: ", part.progress, part.title));
+    }
+    if args.shown.serve {
         let live = Live::open(&input.name())?;
         say(&format!("raddle: live view at {}", live.url()));
         line.show_live(live);
@@ -144,7 +174,7 @@ pub fn check_with(
     last_resort.stand_down();
     let Display { line, .. } = display;
     line.finish();
-    let printer = Printer::new(args, &input.name());
+    let printer = Printer::new(args, &input.name()).part(part);
     let run = ReportBundle { traces: load_traces(&directory, &report.findings), report };
     write_reports(args, &run)?;
     // From now on nothing can be lost.
@@ -159,7 +189,7 @@ pub fn check_with(
     };
     printer.findings(&run);
     printer.summary(&run.report, &directory);
-    if let Some(saved) = saved.filter(|_| !args.quiet) {
+    if let Some(saved) = saved.filter(|_| !args.shown.quiet) {
         say(&format!("raddle: to go on with this search: raddle resume {}", saved.display()));
     }
     for (line, text) in checker.unused_suppressions() {
@@ -208,6 +238,7 @@ fn options(args: &CheckArgs) -> Result<CheckOptions, CommandError> {
         self_check: args.self_check,
         warnings_are_errors: args.werror,
         allowed_exits: args.allow_exit.clone(),
+        framework: None,
         trust: Trust { names: args.trust.clone(), strict: args.strict },
         suppressions: suppressions(args)?,
     })
@@ -260,12 +291,12 @@ impl Observer for Display {
 }
 
 /// Writes the reports that the options ask for.
-fn write_reports(args: &CheckArgs, run: &ReportBundle) -> Result<(), CommandError> {
+pub fn write_reports(args: &CheckArgs, run: &ReportBundle) -> Result<(), CommandError> {
     let wanted = [
-        (&args.json, Format::Json),
-        (&args.sarif, Format::Sarif),
-        (&args.junit, Format::Junit),
-        (&args.html, Format::Html),
+        (&args.shown.json, Format::Json),
+        (&args.shown.sarif, Format::Sarif),
+        (&args.shown.junit, Format::Junit),
+        (&args.shown.html, Format::Html),
     ];
     for (path, format) in wanted {
         if let Some(path) = path {

@@ -63,7 +63,7 @@ pub fn render(run: &ReportBundle, format: Format) -> Result<Vec<u8>, CommandErro
 fn text_report(run: &ReportBundle, directory: Option<&str>) -> String {
     let place = run.traces.values().next().map(|trace| trace.directory.clone());
     let here = std::env::current_dir().unwrap_or_default();
-    let sources = SourceCache::new(place.as_ref().map_or(&here, |place| Path::new(place)));
+    let sources = SourceCache::new(place.as_ref().map_or(&here, |place| Path::new(place))).as_in(run.traces.values());
     let mut all = String::new();
     for (group, trace) in run.groups() {
         let timeline = trace.map(raddle_report::annotated::AnnotatedTrace::timeline);

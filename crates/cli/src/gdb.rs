@@ -1,6 +1,6 @@
 //! `raddle replay --gdb`: a witness in the debugger, with commands over the threads of the program.
 
-use std::io::Write as _;
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -16,14 +16,32 @@ use crate::exit_codes;
 /// The commands, in gdb's own language.
 const SCRIPT: &str = include_str!("gdb/raddle.py");
 
-/// Lets gdb take the program over before its first event. The run gets a process of its own,
-/// because the write-protected pages of a snapshot would look like crashes to the user.
+/// Lets gdb take the program over before its first event. Whenever the user goes back, the schedule is
+/// run again, up to an earlier event.
 pub fn debug(args: &ReplayArgs, replay: &Replay) -> CommandResult {
-    let (mut options, plan) = replay.for_debugger(args.break_at.is_some())?;
+    interrupt::leave_to_debugger()?;
+    let place = tempfile::Builder::new().prefix("raddle").tempdir()?;
+    let again = place.path().join("again");
+    let mut event = args.break_at;
+    loop {
+        let status = debug_once(replay, event, place.path(), &again)?;
+        let wanted = std::fs::read_to_string(&again).ok().and_then(|text| text.trim().parse().ok());
+        let Some(wanted) = wanted else {
+            say("raddle: gdb has ended");
+            return Ok(status);
+        };
+        std::fs::remove_file(&again)?;
+        event = Some(wanted);
+    }
+}
+
+/// One run in gdb. It gets a process of its own, because the write-protected pages of a snapshot would look
+/// like crashes to the user.
+fn debug_once(replay: &Replay, event: Option<u64>, place: &Path, again: &Path) -> CommandResult {
+    let (mut options, plan) = replay.for_debugger(event.is_some())?;
     options.mode = RestoreMode::Fork;
     options.hang_timeout = Duration::MAX;
-    interrupt::leave_to_debugger()?;
-    let program = options.program.clone();
+    let program = std::path::absolute(&options.program)?;
     if Emulator::for_program(&program).map_err(raddle_engine::Error::from)?.is_some() {
         let advice = "gdb cannot be attached to a program that is emulated: replay the recording on a machine with \
                       the program's processor, or look at it with `--break-at EVENT` and without `--gdb`";
@@ -32,9 +50,9 @@ pub fn debug(args: &ReplayArgs, replay: &Replay) -> CommandResult {
     let mut target = NativeTarget::start(options).map_err(raddle_engine::Error::from)?;
     let process = target.process_id().ok_or_else(|| CommandError("the program has ended".into()))?;
     let heartbeat = target.heartbeat_address().ok_or_else(|| CommandError("the program shares no memory".into()))?;
-    let mut script = tempfile::Builder::new().prefix("raddle").suffix(".py").tempfile()?;
-    script.write_all(commands(heartbeat, args.break_at).as_bytes())?;
-    script.flush()?;
+    let script = place.join("raddle.py");
+    let figures = Figures { heartbeat, process: process.to_string(), program: &program, again, event };
+    std::fs::write(&script, commands(&figures))?;
     // Stopped until gdb has attached; otherwise the run would be over before.
     let stopped = Command::new("kill").args(["-STOP", &process.to_string()]).status()?;
     if !stopped.success() {
@@ -43,19 +61,35 @@ pub fn debug(args: &ReplayArgs, replay: &Replay) -> CommandResult {
     target.submit_plan(plan);
     target.hand_over();
     let mut gdb = Command::new("gdb");
-    gdb.args(["-q", "-ex", "set follow-fork-mode child", "-ex", "handle SIGSTOP nostop noprint nopass"]);
-    gdb.arg("-ex").arg(format!("source {}", script.path().display()));
-    gdb.arg(&program).args(["-p", &process.to_string()]);
+    gdb.arg("-q").arg("-ex").arg(format!("source {}", script.display()));
     let status = gdb.status().map_err(|error| CommandError(format!("gdb cannot be started: {error}")))?;
-    say("raddle: gdb has ended");
     Ok(if status.success() { exit_codes::FINE } else { exit_codes::UNUSABLE })
 }
 
-/// The script with the figures that it needs.
-fn commands(heartbeat: u64, event: Option<u64>) -> String {
+/// What the script needs to know.
+struct Figures<'a> {
+    heartbeat: u64,
+    process: String,
+    program: &'a Path,
+    /// The file that asks for another run.
+    again: &'a Path,
+    /// The event to stop before.
+    event: Option<u64>,
+}
+
+/// The script with its figures.
+fn commands(figures: &Figures<'_>) -> String {
     let kinds: Vec<String> = OpKind::ALL.iter().map(|&kind| format!("{}: {:?}", kind as u8, kind.word())).collect();
-    let event = event.map_or_else(|| "None".into(), |event| event.to_string());
-    format!("{SCRIPT}\nHEARTBEAT = {heartbeat}\nKINDS = {{{}}}\nstart({event})\n", kinds.join(", "))
+    let event = figures.event.map_or_else(|| "None".into(), |event| event.to_string());
+    let text = |path: &Path| serde_json::Value::from(path.to_string_lossy()).to_string();
+    format!(
+        "{SCRIPT}\nHEARTBEAT = {}\nPROCESS = {}\nPROGRAM = {}\nAGAIN = {}\nKINDS = {{{}}}\nstart({event})\n",
+        figures.heartbeat,
+        figures.process,
+        text(figures.program),
+        text(figures.again),
+        kinds.join(", ")
+    )
 }
 
 #[cfg(test)]
@@ -64,8 +98,11 @@ mod tests {
 
     #[test]
     fn the_script_knows_every_operation() {
-        let script = commands(4096, Some(7));
+        let path = Path::new("/tmp/a \"b");
+        let figures = |event| Figures { heartbeat: 4096, process: "7".into(), program: path, again: path, event };
+        let script = commands(&figures(Some(7)));
+        assert!(script.contains(r#"PROGRAM = "/tmp/a \"b""#), "{script}");
         assert!(script.contains("12: \"lock\"") && script.ends_with("start(7)\n"), "{script}");
-        assert!(commands(1, None).ends_with("start(None)\n"));
+        assert!(commands(&figures(None)).ends_with("start(None)\n"));
     }
 }

@@ -41,9 +41,15 @@ impl Known {
             suppressed: Vec::new(),
             unseen: Vec::new(),
             notes: Vec::new(),
+            tests: Vec::new(),
             findings: Vec::new(),
         };
         Known { report: Arc::new(Mutex::new(report)), begun: Instant::now(), seen: 0 }
+    }
+
+    /// The report so far.
+    pub fn empty(&self) -> Report {
+        self.with(|report| report.clone())
     }
 
     fn with<T>(&self, work: impl FnOnce(&mut Report) -> T) -> T {

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use raddle_engine::directory::ROOT;
 use raddle_engine::runs::{KeptRun, kept_runs};
-use raddle_model::finding::{Severity, Verdict};
+use raddle_model::finding::Severity;
 use raddle_report::escape::clean;
 
 use crate::error::CommandResult;
@@ -25,14 +25,13 @@ pub fn run() -> CommandResult {
 
 /// A run with its findings, by the names that `replay`, `show` and `report` take.
 fn shown(run: &KeptRun, now: SystemTime) -> String {
-    let verdict = match run.report.verdict {
-        Verdict::Verified => "verified",
-        Verdict::Bug => "bug",
-        Verdict::Incomplete => "incomplete",
-    };
+    let verdict = run.report.verdict.word();
     let name = clean(&run.name);
     let ago = now.duration_since(run.written).unwrap_or_default();
     let mut text = format!("{name}  {verdict}, {} ago\n", age(ago));
+    for test in &run.report.tests {
+        text += &format!("  {:<10}  {}\n", test.verdict.word(), clean(&test.name));
+    }
     for finding in &run.report.findings {
         let severity = match finding.severity {
             Severity::Error => "error",

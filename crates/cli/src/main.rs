@@ -13,8 +13,8 @@ mod error;
 mod exit_codes;
 mod facts;
 mod formats;
+mod frameworks;
 mod gdb;
-mod gtest;
 mod known;
 mod last_resort;
 mod list;
@@ -27,6 +27,7 @@ mod resume;
 mod run;
 mod serve;
 mod show;
+mod watch;
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};

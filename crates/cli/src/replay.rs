@@ -29,6 +29,12 @@ pub fn run(args: &ReplayArgs) -> CommandResult {
     if replay.is_program_changed() {
         println(&format!("{} was built again since the recording", replay.program_path().display()));
     }
+    for file in replay.newer_sources() {
+        println(&format!(
+            "{file} was changed after {} was built: this runs the old code",
+            replay.program_path().display()
+        ));
+    }
     if args.gdb {
         return debug(args, &replay);
     }

@@ -34,13 +34,13 @@ fn overrule(check: &mut CheckArgs, args: &ResumeArgs, here: &Path) {
         Some(path) => Some(here.join(path)),
         None => None,
     };
-    let is_shown = [&args.json, &args.sarif, &args.junit, &args.html].into_iter().any(Option::is_some);
-    if is_shown || args.report.is_some() {
-        (check.json, check.sarif) = (path(&args.json), path(&args.sarif));
-        (check.junit, check.html) = (path(&args.junit), path(&args.html));
-        check.report = args.report;
+    let (new, old) = (&args.shown, &mut check.shown);
+    if new.files().iter().any(Option::is_some) || new.report.is_some() {
+        (old.json, old.sarif) = (path(&new.json), path(&new.sarif));
+        (old.junit, old.html) = (path(&new.junit), path(&new.html));
+        old.report = new.report;
     }
+    old.serve |= new.serve;
+    old.quiet |= new.quiet;
     check.time_limit = args.time_limit.or(check.time_limit);
-    check.serve |= args.serve;
-    check.quiet |= args.quiet;
 }

@@ -31,16 +31,23 @@ pub fn run(args: &ShowArgs) -> CommandResult {
         formats::print(&formats::render(&run, Format::Text)?, Format::Text)?;
         return Ok(exit_codes::FINE);
     };
-    let mut viewer = Viewer { trace, sources: SourceCache::new(Path::new(&trace.directory)), at: 0 };
+    let mut viewer = Viewer { trace, sources: SourceCache::new(Path::new(&trace.directory)).as_in([trace]), at: 0 };
     if let Some(step) = args.step {
         viewer.go_to(step)?;
         viewer.print("")?;
     } else if io::stdin().is_terminal() && io::stdout().is_terminal() {
+        viewer.at = start(trace);
         viewer.keys()?;
     } else {
         viewer.lines()?;
     }
     Ok(exit_codes::FINE)
+}
+
+/// The step that decides, where people begin: the first of those that the finding numbers, or the last.
+fn start(trace: &AnnotatedTrace) -> usize {
+    let first = trace.events.iter().position(|event| event.mark.is_some());
+    first.unwrap_or(trace.events.len().saturating_sub(1))
 }
 
 /// The run, and the finding that was asked for: its name may take the place of the run's.

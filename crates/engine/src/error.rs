@@ -86,6 +86,9 @@ pub enum Error {
     /// There is no run at all.
     #[error("there is no run in {}: call `raddle check` first, or name one", .0.display())]
     NoRuns(PathBuf),
+    /// A program with a test framework has no test cases.
+    #[error("{program} lists no test cases of {framework}", program = .0.display(), framework = .1)]
+    NoTests(PathBuf, &'static str),
     /// There is no such witness.
     #[error("there is no file {path} and no finding {path} in the last check", path = .0.display())]
     NoSuchWitness(PathBuf),

@@ -53,6 +53,7 @@ pub mod distributed;
 pub mod durable;
 mod error;
 mod findings;
+pub mod frameworks;
 mod naming;
 mod observed;
 mod observer;

@@ -55,7 +55,7 @@ pub struct SourceNames<'a> {
 
 impl<'a> SourceNames<'a> {
     /// Reads them off the execution.
-    pub fn new(symbols: &'a Symbols, execution: &Execution) -> Self {
+    pub fn new(symbols: &'a Symbols, execution: &'a Execution) -> Self {
         SourceNames { names: ExecutionNames::new(symbols, execution) }
     }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use raddle_exec::Granularity;
 use raddle_report::suppress::Suppressions;
 
+use crate::frameworks::Framework;
 use crate::unseen::Trust;
 
 /// Bound on the events of a run unless the caller sets another one.
@@ -160,6 +161,8 @@ pub struct CheckOptions {
     pub warnings_are_errors: bool,
     /// Statuses beside 0 that the program may exit with.
     pub allowed_exits: Vec<i32>,
+    /// The test framework that the program uses, and whose words findings show.
+    pub framework: Option<Framework>,
     /// What the user says about code without hooks.
     pub trust: Trust,
     /// What not to report.
@@ -184,6 +187,7 @@ impl Default for CheckOptions {
             self_check: None,
             warnings_are_errors: false,
             allowed_exits: Vec::new(),
+            framework: None,
             trust: Trust::default(),
             suppressions: Suppressions::default(),
         }

@@ -28,6 +28,8 @@ pub struct Program {
     name: Option<String>,
     args: Vec<OsString>,
     stdin: Option<PathBuf>,
+    env: Vec<(OsString, OsString)>,
+    directory: Option<PathBuf>,
     exit_events: u64,
     share_files: bool,
     partial_io: bool,
@@ -47,6 +49,8 @@ impl Program {
             name: None,
             args: Vec::new(),
             stdin: None,
+            env: Vec::new(),
+            directory: None,
             exit_events: DEFAULT_EXIT_EVENTS,
             share_files: false,
             partial_io: false,
@@ -84,6 +88,18 @@ impl Program {
     #[must_use]
     pub fn stdin(self, path: Option<PathBuf>) -> Self {
         Program { stdin: path, ..self }
+    }
+
+    /// Adds variables to its environment.
+    #[must_use]
+    pub fn env(self, env: Vec<(OsString, OsString)>) -> Self {
+        Program { env, ..self }
+    }
+
+    /// Its working directory; that of the caller unless this is called.
+    #[must_use]
+    pub fn directory(self, directory: Option<PathBuf>) -> Self {
+        Program { directory, ..self }
     }
 
     /// Events that threads may still make after the process has exited.
@@ -162,6 +178,15 @@ impl Program {
         options.runtime = Some(runtime::library_for(&self.path)?);
         options.args.clone_from(&self.args);
         options.stdin.clone_from(&self.stdin);
+        options.env.clone_from(&self.env);
+        options.directory.clone_from(&self.directory);
+        if self.directory.is_some() {
+            // Relative paths of the program and of its input are the caller's.
+            let absolute = |path: &mut PathBuf| *path = std::path::absolute(&*path).unwrap_or_else(|_| path.clone());
+            absolute(&mut options.program);
+            options.stdin.iter_mut().for_each(absolute);
+            options.directory.iter_mut().for_each(absolute);
+        }
         options.exit_events = self.exit_events;
         options.share_files = self.share_files;
         options.partial_io = self.partial_io;

@@ -95,6 +95,8 @@ impl Replay {
         options.runtime = Some(crate::runtime::install()?.library());
         options.args = program.args.iter().map(Into::into).collect();
         options.stdin = program.stdin.as_ref().map(PathBuf::from);
+        options.env = program.env.iter().map(|(name, value)| (name.into(), value.into())).collect();
+        options.directory = program.directory.as_ref().map(PathBuf::from);
         options.output = Output::Discard;
         recording.settings.apply(&mut options);
         let plan = plan_of(&recording)?;
@@ -133,6 +135,20 @@ impl Replay {
     #[must_use]
     pub fn is_program_changed(&self) -> bool {
         self.recording.program.changed(&self.options.program) == Some(true)
+    }
+
+    /// Files with places of the finding that were changed after the program was built.
+    #[must_use]
+    pub fn newer_sources(&self) -> Vec<String> {
+        let modified = |path: &Path| std::fs::metadata(path).and_then(|about| about.modified()).ok();
+        let Some(built) = modified(&self.options.program) else { return Vec::new() };
+        let accesses = self.finding.iter().flat_map(|finding| &finding.accesses);
+        let places = accesses.flat_map(|access| access.stack.iter().chain([&access.place]));
+        let mut files: Vec<String> = places.filter_map(|place| place.file.clone()).collect();
+        files.sort_unstable();
+        files.dedup();
+        files.retain(|file| modified(Path::new(file)).is_some_and(|changed| changed > built));
+        files
     }
 
     /// What a debugger that takes the program over needs. With a stop of its own the debugger wants

@@ -69,9 +69,12 @@ pub fn kept_runs(root: &Path) -> Vec<KeptRun> {
     let (mut runs, mut open) = (Vec::new(), vec![(root.to_path_buf(), 0)]);
     while let Some((directory, depth)) = open.pop() {
         let entries = std::fs::read_dir(&directory).into_iter().flatten().flatten().map(|entry| entry.path());
-        open.extend(entries.filter(|path| depth < DEEPEST && path.is_dir()).map(|path| (path, depth + 1)));
         let path = directory.join(REPORT);
-        let report = std::fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let report: Option<Report> = std::fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        // A report of test cases has their findings.
+        if report.as_ref().is_none_or(|report| report.tests.is_empty()) {
+            open.extend(entries.filter(|path| depth < DEEPEST && path.is_dir()).map(|path| (path, depth + 1)));
+        }
         if let (Some(report), Ok(name)) = (report, directory.strip_prefix(root)) {
             runs.push(KeptRun { name: name.to_string_lossy().into_owned(), written: age(&path), report });
         }
@@ -118,11 +121,27 @@ pub fn find_witness(name: &Path, root: &Path) -> Result<PathBuf, Error> {
     if name.components().count() != 1 {
         // The finding of a program, or of a directory.
         let places = [with_ending(root.join(name)), with_ending(name.to_path_buf())];
-        return places.into_iter().find(|path| path.is_file()).ok_or_else(nothing);
+        let found = places.into_iter().find(|path| path.is_file());
+        return found.or_else(|| of_test(name, root).map(with_ending)).ok_or_else(nothing);
     }
     let runs = std::fs::read_dir(root).map_err(|_| nothing())?;
     let candidates = runs.flatten().map(|run| with_ending(run.path().join(name)));
     candidates.filter(|path| path.exists()).max_by_key(|path| age(path)).ok_or_else(nothing)
+}
+
+/// The finding of a test case whose directory ends with the name that is given, if there is just one:
+/// `pool_test/WaitIdle/d1` for `pool_test/Pool.WaitIdle/d1`.
+fn of_test(name: &Path, root: &Path) -> Option<PathBuf> {
+    let (test, id) = (name.parent()?, name.file_name()?);
+    let (program, test) = (root.join(test.parent()?), test.file_name()?.to_str()?.to_owned());
+    let is_meant = |path: &PathBuf| {
+        let file = path.file_name().and_then(|file| file.to_str());
+        file.is_some_and(|file| file.ends_with(&test)) && path.is_dir()
+    };
+    let mut found = std::fs::read_dir(program).ok()?.flatten().map(|entry| entry.path()).filter(is_meant);
+    let only = found.next().filter(|_| found.next().is_none())?;
+    let witness = only.join(id);
+    witness.with_extension("json").is_file().then_some(witness)
 }
 
 fn age(path: &Path) -> SystemTime {

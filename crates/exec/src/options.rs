@@ -38,7 +38,7 @@ pub enum Output {
     Inherit,
     /// To raddle's standard error, both: standard output belongs to a report.
     Error,
-    /// Standard error to the file [`Options::captured`], standard output to nowhere.
+    /// To the files [`Options::captured`] and [`Options::captured_output`].
     Captured,
 }
 
@@ -79,6 +79,8 @@ pub struct Options {
     pub output: Output,
     /// The file for [`Output::Captured`].
     pub captured: Option<PathBuf>,
+    /// The file that standard output goes to then; to nowhere if `None`.
+    pub captured_output: Option<PathBuf>,
     /// Fresh state by snapshot or fork.
     pub mode: RestoreMode,
     /// Whether runs start from the middle of earlier ones; not with real files or visible output.
@@ -223,6 +225,7 @@ impl Options {
             stdin: None,
             output: Output::default(),
             captured: None,
+            captured_output: None,
             mode: RestoreMode::default(),
             checkpoints: Checkpoints::default(),
             granularity: Granularity::default(),

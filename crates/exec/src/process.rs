@@ -436,8 +436,11 @@ fn streams(options: &Options) -> Result<[OwnedFd; 3], StartError> {
         Output::Inherit => [own_output()?, own_error()?],
         Output::Error => [own_error()?, own_error()?],
         Output::Captured => {
-            let file = options.captured.as_ref().map(File::create).transpose().map_err(resources)?;
-            [nowhere()?, file.map_or_else(nowhere, |file| Ok(file.into()))?]
+            let open = |path: &Option<PathBuf>| match path {
+                Some(path) => File::create(path).map(OwnedFd::from).map_err(resources),
+                None => nowhere(),
+            };
+            [open(&options.captured_output)?, open(&options.captured)?]
         }
     };
     Ok([stdin(options.stdin.as_deref())?, output, error])

@@ -40,5 +40,6 @@ fn race(name: &str) -> Finding {
         cause: None,
         confirmed: None,
         stderr: None,
+        expectation: None,
     }
 }

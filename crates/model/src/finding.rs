@@ -45,8 +45,24 @@ pub struct Report {
     /// What else a reader of the verdict should know.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// Of a program with test cases: what came of each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tests: Vec<TestVerdict>,
     /// What was found, in the order in which it was found.
     pub findings: Vec<Finding>,
+}
+
+/// What came of one test case.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TestVerdict {
+    /// Its name.
+    pub name: String,
+    /// The outcome.
+    pub verdict: Verdict,
+    /// Executions.
+    pub executions: u64,
+    /// Time.
+    pub seconds: f64,
 }
 
 /// The outcome of a search.
@@ -59,6 +75,18 @@ pub enum Verdict {
     Bug,
     /// Nothing was found, but not everything was looked at.
     Incomplete,
+}
+
+impl Verdict {
+    /// Its word.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Verdict::Verified => "verified",
+            Verdict::Bug => "bug",
+            Verdict::Incomplete => "incomplete",
+        }
+    }
 }
 
 /// Why a search is not complete.
@@ -318,6 +346,9 @@ pub struct AccessReport {
     pub stack: Vec<Place>,
     /// Locks held, by name, in the order of acquisition.
     pub locks: Vec<String>,
+    /// The same locks with their modes, and where they were acquired.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub held: Vec<HeldLock>,
     /// What a blocked thread waits for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits: Option<Wait>,
@@ -327,6 +358,17 @@ pub struct AccessReport {
     /// The thread that created this one, and where.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created: Option<Created>,
+}
+
+/// A lock that a thread holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeldLock {
+    /// Its name.
+    pub lock: String,
+    /// Whether others may hold it at the same time: it was acquired for reading.
+    pub shared: bool,
+    /// Where it was acquired.
+    pub place: Place,
 }
 
 /// How a thread came to life.
@@ -426,6 +468,9 @@ pub struct Finding {
     /// The end of what the program wrote to standard error in the witness; only for an exit status.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stderr: Option<String>,
+    /// What the test framework says of the expectation that failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expectation: Option<String>,
 }
 
 /// Names findings: a letter for the kind and a number within the kind.

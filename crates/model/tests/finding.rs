@@ -32,6 +32,7 @@ fn report() -> Report {
         suppressed: Vec::new(),
         unseen: Vec::new(),
         notes: Vec::new(),
+        tests: Vec::new(),
         findings: vec![race()],
     }
 }

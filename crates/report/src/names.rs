@@ -1,14 +1,15 @@
 //! Names for the objects of one execution.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use raddle_model::finding::{ObjectInfo, ObjectKind, Place};
 use raddle_model::object::{FileOp, Namer};
-use raddle_model::{AccessKind, Execution, Op, Operation as _, ThreadInfo, ThreadPath};
+use raddle_model::{Access, AccessKind, Execution, Op, Operation as _, ThreadInfo, ThreadPath};
 use raddle_vocab::io::{self, Endpoint};
 use raddle_vocab::policy::mix;
 
-use crate::symbols::{BlockUse, FrameRegisters, Named, Symbols};
+use crate::symbols::{BlockUse, FrameRegisters, Named, Symbols, is_own_code};
 
 /// What lies at an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +49,15 @@ struct Block {
     label: String,
 }
 
+/// Return addresses, innermost first, of what a run was asked to record.
+#[derive(Clone, Copy, Debug)]
+pub struct CallStacks<'a> {
+    /// By the numbers of events.
+    pub events: &'a BTreeMap<u32, Vec<u64>>,
+    /// By the numbers of allocations and frees among the accesses.
+    pub blocks: &'a BTreeMap<u32, Vec<u64>>,
+}
+
 /// Names for one execution.
 pub struct ExecutionNames<'a> {
     symbols: &'a Symbols,
@@ -56,6 +66,12 @@ pub struct ExecutionNames<'a> {
     blocks: BTreeMap<u64, Vec<Block>>,
     /// Frames of the threads at the end, innermost first.
     stacks: Vec<Vec<FrameRegisters>>,
+    /// Stacks of operations, and of allocations and frees, as far as they were recorded.
+    calls: Option<CallStacks<'a>>,
+    /// The accesses, which tell what blocks are made of.
+    accesses: &'a [Access],
+    /// By the number of a block's allocation: the return address of the code that tells its type.
+    typed: RefCell<BTreeMap<u32, Option<(u64, BlockUse)>>>,
     /// Where each object was used, in order: the pointers in these functions tell what it is part
     /// of.
     used_at: BTreeMap<u64, Vec<u64>>,
@@ -66,7 +82,7 @@ pub struct ExecutionNames<'a> {
 impl<'a> ExecutionNames<'a> {
     /// Collects threads, blocks and uses from an execution.
     #[must_use]
-    pub fn new(symbols: &'a Symbols, execution: &Execution) -> Self {
+    pub fn new(symbols: &'a Symbols, execution: &'a Execution) -> Self {
         let threads: Vec<String> = execution.threads.iter().map(|thread| thread.path.to_string()).collect();
         let mut blocks: BTreeMap<u64, Vec<Block>> = BTreeMap::new();
         let mut made = vec![0u32; threads.len()];
@@ -100,7 +116,31 @@ impl<'a> ExecutionNames<'a> {
             }
         }
         let channels = channels.into_iter().map(|(object, (_, name))| (object, name)).collect();
-        ExecutionNames { symbols, threads, blocks, stacks: Vec::new(), used_at, channels }
+        ExecutionNames {
+            symbols,
+            threads,
+            blocks,
+            stacks: Vec::new(),
+            calls: None,
+            accesses: &execution.accesses,
+            typed: RefCell::default(),
+            used_at,
+            channels,
+        }
+    }
+
+    /// Adds the stacks that a run recorded.
+    #[must_use]
+    pub fn with_calls(mut self, calls: CallStacks<'a>) -> Self {
+        self.calls = Some(calls);
+        self
+    }
+
+    /// Where the program made an event: the innermost place in its own code, if the stack is known.
+    #[must_use]
+    pub fn event_place(&self, number: u32, pc: u64) -> Place {
+        let stack = self.calls.and_then(|calls| calls.events.get(&number)).filter(|stack| stack.first() == Some(&pc));
+        self.symbols.place(stack.map_or(&[pc], Vec::as_slice))
     }
 
     /// Adds the local variables of these frames, innermost first in each thread.
@@ -167,12 +207,17 @@ impl<'a> ExecutionNames<'a> {
     }
 
     fn in_block(&self, block: &Block, offset: u64, length: u64, pcs: &[u64]) -> Located {
-        let allocated = self.symbols.place(&[block.pc]);
-        let uses = pcs.iter().map(|&pc| (pc, BlockUse::Access)).chain([(block.pc, BlockUse::Allocation)]);
+        let allocated = self.symbols.place(&self.allocation(block));
         let name = |(pc, what)| self.symbols.in_block(pc, what, block.size, (offset, length));
+        let uses = pcs.iter().map(|&pc| (pc, BlockUse::Access)).chain([(block.pc, BlockUse::Allocation)]);
         let guess = uses.into_iter().find_map(name);
-        let typed = guess.as_ref().and_then(|guess| guess.by_type(&block.label));
-        let variable = guess.and_then(|guess| guess.by_pointer()).or_else(|| typed.clone());
+        // One block has one type, wherever it is used.
+        let by_type = self.type_of(block).and_then(name).or_else(|| guess.clone());
+        let typed = by_type.and_then(|guess| guess.by_type(&block.label));
+        // A pointer in a library says nothing to the user.
+        let is_own = |&pc: &u64| self.symbols.frames(pc).first().is_some_and(is_own_code);
+        let pointer = guess.filter(|_| pcs.iter().chain([&block.pc]).any(is_own)).and_then(|guess| guess.by_pointer());
+        let variable = pointer.or_else(|| typed.clone());
         let at = if offset == 0 { String::new() } else { format!("+{offset}") };
         let short = typed.unwrap_or_else(|| format!("heap{}{at}", block.label));
         let object = ObjectInfo {
@@ -183,6 +228,39 @@ impl<'a> ExecutionNames<'a> {
             allocated: Some(allocated),
         };
         Located { variable, object: Some(object), short }
+    }
+}
+
+impl ExecutionNames<'_> {
+    /// The stack of an allocation, as far as it is known.
+    fn allocation(&self, block: &Block) -> Vec<u64> {
+        let recorded = self.calls.and_then(|calls| calls.blocks.get(&block.number));
+        recorded.filter(|stack| stack.first() == Some(&block.pc)).cloned().unwrap_or_else(|| vec![block.pc])
+    }
+
+    /// The code in which one pointer fits a block exactly: where it is allocated, or where it is first used,
+    /// which is its constructor or what fills it.
+    fn type_of(&self, block: &Block) -> Option<(u64, BlockUse)> {
+        if let Some(known) = self.typed.borrow().get(&block.number) {
+            return *known;
+        }
+        let is_exact = |&(pc, what): &(u64, BlockUse)| {
+            let name = self.symbols.in_block(pc, what, block.size, (0, 1));
+            name.is_some_and(|name| name.is_whole())
+        };
+        let allocation = self.allocation(block).into_iter().map(|pc| (pc, BlockUse::Allocation));
+        let later = self.accesses.iter().skip(block.number as usize + 1).take(MAX_ACCESSES);
+        let inside = |access: &&Access| (block.start..block.start + block.size).contains(&access.addr);
+        let mut pcs: Vec<u64> = Vec::new();
+        for access in later.take_while(|access| access.kind != AccessKind::Free || access.addr != block.start) {
+            if inside(&access) && pcs.len() < MAX_USES && !pcs.contains(&access.pc) {
+                pcs.push(access.pc);
+            }
+        }
+        let uses = pcs.into_iter().map(|pc| (pc, BlockUse::Access));
+        let found = allocation.chain(uses).find(is_exact);
+        self.typed.borrow_mut().insert(block.number, found);
+        found
     }
 }
 
@@ -203,6 +281,8 @@ impl Namer for ExecutionNames<'_> {
 
 /// The most places of use that are looked at for the name of one object.
 const MAX_USES: usize = 16;
+/// The most accesses behind an allocation that are looked at for the type of the block.
+const MAX_ACCESSES: usize = 1 << 14;
 
 /// `pipe#2` for the second that main made, `pipe#T1.2` for T1's second.
 fn channel_name(op: &FileOp, execution: &Execution) -> String {
@@ -249,7 +329,7 @@ fn located(named: Named) -> Located {
 mod tests {
     use super::*;
     use crate::symbols::Modules;
-    use raddle_model::{Access, ThreadInfo, ThreadPath};
+    use raddle_model::{ThreadInfo, ThreadPath};
     use std::path::Path;
 
     fn execution() -> Execution {

@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use crate::annotated::{AnnotatedEvent, AnnotatedTrace, EventKind};
 use crate::bundle::ReportBundle;
 use crate::groups::headline_of;
+use crate::text::words;
 
 /// Address of the format's schema, by which readers recognise the version.
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
@@ -150,7 +151,7 @@ fn described(access: &AccessReport) -> String {
         text = format!("{} waits for {}", access.thread, wait.object);
     }
     if !access.locks.is_empty() {
-        text += &format!(", holding {}", access.locks.join(", "));
+        text += &format!(", holding {}", words::held(access));
     }
     text
 }

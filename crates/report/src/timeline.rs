@@ -1,15 +1,9 @@
 //! The schedule of a witness, one column per thread, shortened to what a reader needs.
 
+use std::collections::BTreeSet;
+
 use raddle_model::finding::Place;
 use serde::{Deserialize, Serialize};
-
-/// Rows shown without any shortening.
-const SHORT: usize = 24;
-/// The most rows that are shown.
-const MOST: usize = 48;
-/// Of successive rows of one thread, how many are kept at the start and at the end.
-const KEPT_AT_START: usize = 1;
-const KEPT_AT_END: usize = 2;
 
 /// A thread of the schedule.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +25,35 @@ pub struct Row {
     pub place: Place,
     /// The number that the finding gives it, if it is one of its accesses.
     pub mark: Option<usize>,
+    /// What it is on, by name.
+    #[serde(default)]
+    pub object: Option<String>,
+    /// What sort of action it is.
+    #[serde(default)]
+    pub sort: RowSort,
+}
+
+/// Sorts of actions, the least telling first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum RowSort {
+    /// A read of data.
+    #[default]
+    Read,
+    /// A write of data.
+    Write,
+    /// An operation that synchronises.
+    Sync,
+    /// What the thread is about to do when the run ends.
+    End,
+}
+
+impl Row {
+    /// How much it says of a finding about these objects. What lies within an object is on it, too.
+    fn weight(&self, objects: &[&str]) -> (bool, RowSort) {
+        let is_on = |object: &&str| self.object.as_deref().is_some_and(|own| own == *object);
+        let sort = if self.mark.is_some() { RowSort::End } else { self.sort };
+        (sort == RowSort::End || objects.iter().any(is_on), sort)
+    }
 }
 
 /// A schedule as a table.
@@ -50,52 +73,42 @@ pub(crate) enum Shown<'a> {
     Gap(usize, Option<usize>),
 }
 
-/// The rows to show. If there are few, all. Otherwise, of successive rows of one thread, the first
-/// and the last, because a schedule is about switches. If these are still too many, the last of
-/// them.
-pub(crate) fn shorten(rows: &[Row]) -> Vec<Shown<'_>> {
-    if rows.len() <= SHORT {
+/// The rows to show in so many lines. If there are more, those that say most of the finding's objects,
+/// and of these the last ones: data accesses are left out first, reads before writes.
+pub(crate) fn shorten<'a>(rows: &'a [Row], objects: &[&str], most: usize) -> Vec<Shown<'a>> {
+    if rows.len() <= most {
         return rows.iter().map(Shown::Row).collect();
     }
+    let mut by_weight: Vec<usize> = (0..rows.len()).collect();
+    by_weight.sort_by_key(|&at| (rows[at].weight(objects), at));
+    by_weight.reverse();
+    // Gaps take lines, too. Fewer rows can have more gaps, so the greatest number that fits is looked for.
+    let mut tries = (1..=most.max(1)).rev().map(|count| with_gaps(rows, &by_weight[..count]));
+    tries.find(|shown| shown.len() <= most).unwrap_or_else(|| with_gaps(rows, &by_weight[..1]))
+}
+
+/// The rows with these numbers, and gaps for the others.
+fn with_gaps<'a>(rows: &'a [Row], kept: &[usize]) -> Vec<Shown<'a>> {
+    let kept: BTreeSet<usize> = kept.iter().copied().collect();
     let mut shown = Vec::new();
-    for same_thread in rows.chunk_by(|a, b| a.column == b.column) {
-        shorten_rows_of_one_thread(same_thread, &mut shown);
-    }
-    last_of(shown, MOST)
-}
-
-/// The last rows, at most so many, the first of which says how many are left out.
-pub(crate) fn last_of(mut shown: Vec<Shown<'_>>, most: usize) -> Vec<Shown<'_>> {
-    if shown.len() > most {
-        let cut = shown.len() - (most - 1);
-        let left_out: usize = shown[..cut].iter().map(rows_in).sum();
-        shown.splice(..cut, [Shown::Gap(left_out, None)]);
-    }
-    shown
-}
-
-fn rows_in(shown: &Shown<'_>) -> usize {
-    match shown {
-        Shown::Row(_) => 1,
-        Shown::Gap(count, _) => *count,
-    }
-}
-
-fn shorten_rows_of_one_thread<'a>(rows: &'a [Row], shown: &mut Vec<Shown<'a>>) {
-    let mut left_out = 0;
-    for (index, row) in rows.iter().enumerate() {
-        let is_end = index < KEPT_AT_START || index + KEPT_AT_END >= rows.len();
-        // A gap of one row would save nothing.
-        if is_end || row.mark.is_some() || rows.len() <= KEPT_AT_START + KEPT_AT_END + 1 {
-            if left_out > 0 {
-                shown.push(Shown::Gap(left_out, Some(row.column)));
-                left_out = 0;
+    let mut at = 0;
+    while at < rows.len() {
+        let length = rows[at..].iter().enumerate().take_while(|(index, _)| !kept.contains(&(at + index))).count();
+        match length {
+            // A gap of one row would save nothing.
+            0 | 1 => {
+                shown.push(Shown::Row(&rows[at]));
+                at += 1;
             }
-            shown.push(Shown::Row(row));
-        } else {
-            left_out += 1;
+            length => {
+                let gap = &rows[at..at + length];
+                let column = gap.iter().all(|row| row.column == gap[0].column).then_some(gap[0].column);
+                shown.push(Shown::Gap(length, column));
+                at += length;
+            }
         }
     }
+    shown
 }
 
 #[cfg(test)]
@@ -107,46 +120,46 @@ mod tests {
         columns.iter().enumerate().map(row).collect()
     }
 
+    fn words(shown: &[Shown<'_>]) -> Vec<String> {
+        let word = |shown: &Shown<'_>| match shown {
+            Shown::Row(row) => row.text.clone(),
+            Shown::Gap(count, Some(column)) => format!("{count} of {column}"),
+            Shown::Gap(count, None) => format!("{count}"),
+        };
+        shown.iter().map(word).collect()
+    }
+
     #[test]
     fn short_schedules_are_shown_whole() {
-        let rows = rows(&[0; SHORT]);
-        assert_eq!(shorten(&rows).len(), SHORT);
+        assert_eq!(shorten(&rows(&[0; 24]), &[], 24).len(), 24);
     }
 
     #[test]
-    fn rows_of_one_thread_keep_their_ends() {
-        let mut columns = vec![0; 20];
-        columns.extend([1; 10]);
-        let rows = rows(&columns);
-        let shown = shorten(&rows);
-        let expected = [
-            Shown::Row(&rows[0]),
-            Shown::Gap(17, Some(0)),
-            Shown::Row(&rows[18]),
-            Shown::Row(&rows[19]),
-            Shown::Row(&rows[20]),
-            Shown::Gap(7, Some(1)),
-            Shown::Row(&rows[28]),
-            Shown::Row(&rows[29]),
-        ];
-        assert_eq!(shown, expected);
+    fn what_says_most_stays() {
+        let mut all = rows(&[0, 0, 0, 1, 1, 0, 1, 1, 1, 1]);
+        all[1].sort = RowSort::Sync;
+        all[4].sort = RowSort::Write;
+        all[9].mark = Some(1);
+        assert_eq!(words(&shorten(&all, &[], 6)), ["0", "1", "2", "4", "4", "9"]);
     }
 
     #[test]
-    fn marked_rows_stay() {
-        let mut rows = rows(&[0; 30]);
-        rows[10].mark = Some(1);
-        assert!(shorten(&rows).contains(&Shown::Row(&rows[10])));
+    fn accesses_of_the_finding_s_objects_come_before_other_synchronisation() {
+        let mut all = rows(&[0; 12]);
+        all[2].sort = RowSort::Sync;
+        all[6].object = Some("x".into());
+        assert_eq!(words(&shorten(&all, &["x"], 4)), ["6 of 0", "6", "5 of 0"]);
     }
 
     #[test]
-    fn many_switches_keep_the_end() {
-        let columns: Vec<usize> = (0..400).map(|n| n % 2).collect();
-        let rows = rows(&columns);
-        let shown = shorten(&rows);
-        assert_eq!(shown.len(), MOST);
-        assert_eq!(shown[0], Shown::Gap(400 - (MOST - 1), None));
-        assert_eq!(shown.iter().map(rows_in).sum::<usize>(), 400);
-        assert_eq!(shown[MOST - 1], Shown::Row(&rows[399]));
+    fn however_long_it_is_it_fits() {
+        for most in 1..20 {
+            let columns: Vec<usize> = (0..200).map(|at| at % 3).collect();
+            let mut all = rows(&columns);
+            for at in (0..200).step_by(7) {
+                all[at].sort = RowSort::Sync;
+            }
+            assert!(shorten(&all, &[], most).len() <= most.max(3), "{most}");
+        }
     }
 }

@@ -29,5 +29,6 @@ pub fn race(accesses: Vec<AccessReport>) -> Finding {
         cause: None,
         confirmed: None,
         stderr: None,
+        expectation: None,
     }
 }

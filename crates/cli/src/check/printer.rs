@@ -3,12 +3,13 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use raddle_model::finding::Report;
+use raddle_model::finding::{Report, Verdict};
 use raddle_report::annotated::AnnotatedTrace;
 use raddle_report::bundle::ReportBundle;
 use raddle_report::text::{self, SourceCache};
 use raddle_report::{lines, tsan};
 
+use super::SuitePart;
 use crate::args::{CheckArgs, ReportForm};
 use crate::error::say;
 use crate::formats::terminal_width;
@@ -22,6 +23,8 @@ pub struct Printer {
     quiet: bool,
     form: Option<ReportForm>,
     program: String,
+    /// It is one test case of several.
+    is_part: bool,
 }
 
 impl Printer {
@@ -31,13 +34,19 @@ impl Printer {
         Printer {
             sources: SourceCache::new(&directory),
             width: terminal_width(),
-            silent: [&args.json, &args.sarif, &args.junit, &args.html]
-                .iter()
-                .any(|path| path.as_deref() == Some(Path::new("-"))),
-            quiet: args.quiet,
-            form: args.report,
+            silent: args.shown.takes_output(),
+            quiet: args.shown.quiet,
+            form: args.shown.report,
             program: program.into(),
+            is_part: false,
         }
+    }
+
+    /// For one test case of several: what is verified needs no words of its own.
+    pub fn part(mut self, part: Option<&SuitePart>) -> Self {
+        self.is_part = part.is_some();
+        self.silent |= part.is_some_and(|part| part.silent);
+        self
     }
 
     /// The findings of a run: for people by cause, for tools one by one.
@@ -61,6 +70,9 @@ impl Printer {
 
     /// The verdict with its figures.
     pub fn summary(&self, report: &Report, directory: &Path) {
+        if self.is_part && report.verdict == Verdict::Verified && report.findings.is_empty() {
+            return;
+        }
         let directory = directory.to_string_lossy();
         match self.form {
             Some(ReportForm::Tsan) if report.findings.is_empty() => {}

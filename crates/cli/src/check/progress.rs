@@ -35,6 +35,8 @@ pub struct ProgressLine {
     live: Option<Live>,
     /// Ids of the findings that a line was printed for.
     told: BTreeSet<String>,
+    /// Words before each line.
+    first: String,
 }
 
 impl ProgressLine {
@@ -46,7 +48,21 @@ impl ProgressLine {
             bar.set_style(style);
         }
         let is_log = !quiet && bar.is_hidden();
-        ProgressLine { bar, is_log, started: Instant::now(), shown: None, seen: 0, live: None, told: BTreeSet::new() }
+        ProgressLine {
+            bar,
+            is_log,
+            started: Instant::now(),
+            shown: None,
+            seen: 0,
+            live: None,
+            told: BTreeSet::new(),
+            first: String::new(),
+        }
+    }
+
+    /// Puts these words before each line.
+    pub fn say_first(&mut self, words: String) {
+        self.first = words;
     }
 
     /// Shows the search in a browser as well.
@@ -104,7 +120,7 @@ impl ProgressLine {
             return;
         }
         self.shown = Some(now);
-        let mut line = line(stats, findings, now - self.started, estimate);
+        let mut line = format!("{}{}", self.first, line(stats, findings, now - self.started, estimate));
         if let Some(crew) = crew {
             line += &of_crew(crew);
         }

@@ -33,10 +33,10 @@ pub fn run(args: &CoordinateArgs) -> CommandResult {
         lease: Duration::from_secs_f64(args.lease),
         share: Duration::from_secs_f64(args.share),
         replicas: args.replicas.into(),
-        quiet: check.quiet,
+        quiet: check.shown.quiet,
         job: None,
     };
-    let report = check::check_with(check, None, None, |checker| checker.elsewhere(Box::new(server), &args.pass_env))?;
+    let report = check::check_with(check, check::How::default(), |checker| checker.elsewhere(Box::new(server), &args.pass_env))?;
     Ok(check::status(&report))
 }
 

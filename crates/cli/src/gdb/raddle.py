@@ -1,4 +1,6 @@
 # Commands of gdb over the threads of a program that raddle runs: fibers of one kernel thread.
+import os
+
 import gdb
 
 # The runtime's `ThreadStatus`, in its order, and what is shown for each.
@@ -169,6 +171,29 @@ def select_program():
     return frame
 
 
+# Backtraces without the frames of the runtime.
+class ProgramFrames:
+    def __init__(self):
+        self.name, self.priority, self.enabled = "raddle", 100, True
+        gdb.frame_filters[self.name] = self
+
+    def filter(self, frames):
+        return (frame for frame in frames if not is_runtime(frame.inferior_frame()))
+
+
+# Headers of the system say less than the program's own code that called them.
+def is_own(frame):
+    symtab = frame.find_sal().symtab
+    return symtab is not None and not symtab.fullname().startswith("/usr/")
+
+
+def own_code(frame):
+    inner = frame
+    while frame is not None and not is_own(frame):
+        frame = frame.older()
+    return inner if frame is None else frame
+
+
 def place(frame):
     if frame is None:
         return "?"
@@ -186,7 +211,7 @@ def watch_heartbeat():
 
 
 class Raddle(gdb.Command):
-    """Commands over the threads of the program: raddle threads, where, switch, next."""
+    """Commands over the threads of the program: raddle threads, where, switch, next, back, goto."""
 
     def __init__(self):
         super().__init__("raddle", gdb.COMMAND_STACK, gdb.COMPLETE_NONE, True)
@@ -207,7 +232,7 @@ class Threads(gdb.Command):
                 print("%s %-6s %s" % (mark, fiber.name, fiber.absence()))
                 continue
             enter(fiber, running)
-            where = place(select_program())
+            where = place(own_code(select_program()))
             restore()
             print("%s %-6s %-22s %s" % (mark, fiber.name, fiber.presence(running), where))
         gdb.newest_frame().select()
@@ -244,7 +269,10 @@ class Switch(gdb.Command):
     def invoke(self, argument, from_tty):
         fiber, running = find(argument.strip())
         enter(fiber, running)
-        print("%s in %s" % (fiber.name, place(select_program())))
+        frame = own_code(select_program())
+        if frame is not None:
+            frame.select()
+        print("%s in %s" % (fiber.name, place(frame)))
 
 
 class Next(gdb.Command):
@@ -274,6 +302,72 @@ class Next(gdb.Command):
         Threads.invoke(None, "", from_tty)
 
 
+# Runs until so many events have been made.
+def run_to(event):
+    gdb.execute("set language c", to_string=True)
+    watch = watch_heartbeat()
+    watch.condition = "*(unsigned long *)%d == %d" % (HEARTBEAT, event)
+    gdb.execute("set language auto", to_string=True)
+    try:
+        gdb.execute("continue", to_string=True)
+    finally:
+        if watch.is_valid():
+            watch.delete()
+
+
+# The host runs the schedule once more, up to another event. Breakpoints are kept.
+def run_again(event):
+    gdb.execute("save breakpoints %s.breakpoints" % AGAIN, to_string=True)
+    with open(AGAIN, "w") as file:
+        file.write(str(event))
+    gdb.execute("set confirm off")
+    gdb.execute("kill", to_string=True)
+    gdb.execute("quit")
+
+
+class Goto(gdb.Command):
+    """Goes to an event of the schedule, forwards or backwards: raddle goto N.
+
+    To go back, the schedule is run again: the same events come in the same order."""
+
+    def __init__(self):
+        super().__init__("raddle goto", gdb.COMMAND_RUNNING)
+
+    def invoke(self, argument, from_tty):
+        if not argument.strip().isdigit() or int(argument) < 1:
+            raise gdb.GdbError("give the number of an event: raddle goto 12")
+        restore()
+        event = int(argument)
+        try:
+            now = word(HEARTBEAT)
+        except gdb.error:
+            now = event
+        if event <= now:
+            run_again(event)
+            return
+        run_to(event)
+        try:
+            print("event %d" % word(HEARTBEAT))
+        except gdb.error:
+            print("the run is over: the schedule has fewer events")
+            return
+        Threads.invoke(None, "", from_tty)
+
+
+class Back(gdb.Command):
+    """Goes back to the transition before: runs the schedule again up to there."""
+
+    def __init__(self):
+        super().__init__("raddle back", gdb.COMMAND_RUNNING)
+
+    def invoke(self, argument, from_tty):
+        restore()
+        now = word(HEARTBEAT)
+        if now <= 1:
+            raise gdb.GdbError("this is the first event")
+        run_again(now - 1)
+
+
 class Restore(gdb.Command):
     """Goes back to the thread that runs."""
 
@@ -284,7 +378,7 @@ class Restore(gdb.Command):
         restore()
 
 
-Raddle(), Threads(), Where(), Switch(), Next(), Restore()
+Raddle(), Threads(), Where(), Switch(), Next(), Goto(), Back(), Restore(), ProgramFrames()
 HOOKED = "continue step next stepi nexti finish until kill detach call"
 for command in HOOKED.split():
     gdb.execute("define hook-%s\nraddle restore\nend" % command, to_string=True)
@@ -292,10 +386,21 @@ for command in HOOKED.split():
 
 # Goes to where the user wants to look.
 def start(event):
-    gdb.execute("set breakpoint pending on")
+    for setting in [
+        "set pagination off",
+        "set print thread-events off",
+        "set print inferior-events off",
+        "set breakpoint pending on",
+        "set follow-fork-mode child",
+        "handle SIGSTOP nostop noprint nopass",
+    ]:
+        gdb.execute(setting, to_string=True)
+    gdb.execute("file %s" % PROGRAM.replace(" ", "\\ "), to_string=True)
+    gdb.execute("attach %d" % PROCESS, to_string=True)
     gdb.execute("set language c", to_string=True)
     if event is None:
-        places = [gdb.Breakpoint("__raddle_parked"), gdb.Breakpoint("__raddle_finished")]
+        kind, wanted = gdb.BP_BREAKPOINT, ["__raddle_parked", "__raddle_finished"]
+        places = [gdb.Breakpoint(name, kind, internal=True) for name in wanted]
     else:
         places = [watch_heartbeat()]
         places[0].condition = "*(unsigned long *)%d == %d" % (HEARTBEAT, event)
@@ -306,9 +411,13 @@ def start(event):
         if breakpoint.is_valid() and event is not None:
             breakpoint.delete()
     gdb.execute("set language auto", to_string=True)
+    # The messages of gdb itself end here.
+    gdb.execute("set pagination on")
+    if os.path.exists(AGAIN + ".breakpoints"):
+        gdb.execute("source %s.breakpoints" % AGAIN, to_string=True)
     print("raddle: stopped before %s" % ("the access" if event is None else "event %d" % event))
     Threads.invoke(None, "", False)
     print(
-        "raddle: `raddle threads`, `raddle where T1`, `raddle switch T1`, `raddle next`; "
+        "raddle: `raddle threads`, `where T1`, `switch T1`, `next`, `back`, `goto N`; "
         "`continue` runs on"
     )

@@ -103,21 +103,83 @@ fn google_test_gets_a_verdict_for_each_test() {
     let example = "share/examples/gtest";
     let done = project.run(example, "make", &["check"]);
     for line in [
-        "raddle: verified    Counter.WithLock",
-        "raddle: bug         Counter.WithoutLock",
-        "raddle: bug         Counter.LosesUpdates",
+        "raddle: test 1/3: verified    Counter.WithLock",
+        "raddle: test 2/3: bug         Counter.WithoutLock",
+        "raddle: test 3/3: bug         Counter.LosesUpdates",
         "raddle: 3 tests: 1 verified, 2 with a bug, 0 incomplete",
     ] {
         assert!(done.stderr.contains(line), "{line}: {}", done.all());
     }
-    assert!(done.stdout.contains("data race on") && done.stdout.contains("GoogleTestFailureException"));
+    assert!(done.stdout.contains("data race on"), "{}", done.all());
+    let failed = "failed expectation at tests.cpp:42: Expected equality of these values: counter.load()";
+    assert!(done.stdout.contains(failed), "{}", done.all());
     assert!(done.stderr.contains("Error 1"), "make passes the status on: {}", done.all());
     let results = std::fs::read_to_string(project.path(example).join("results.xml")).unwrap();
     assert!(results.contains("tests=\"3\" failures=\"2\""), "{results}");
     assert!(results.contains("<testcase classname=\"Counter\" name=\"WithLock\""), "{results}");
+    // One report has all findings, by test case and id.
+    let again = project.run(example, "raddle", &["replay", "tests/Counter.LosesUpdates/a1"]);
+    assert!(again.stdout.contains("reproduced"), "{}", again.all());
+    let short = project.run(example, "raddle", &["replay", "tests/LosesUpdates/a1"]);
+    assert_eq!(short.stdout, again.stdout);
+    let listed = project.succeed(example, "raddle", &["list"]);
+    assert!(listed.stdout.contains("verified    Counter.WithLock"), "{}", listed.all());
+    assert!(listed.stdout.contains("tests/Counter.LosesUpdates/a1  error: Counter.LosesUpdates: failed"));
+    let json = project.succeed(example, "raddle", &["report", "tests", "--format", "json"]);
+    assert!(json.stdout.contains("\"tests\": ["), "{}", json.all());
+    let one = ["check", "--gtest", "--test", "*.WithLock", "--quiet", "./tests"];
+    let one = project.run(example, "raddle", &one);
+    assert!(one.stderr.contains("raddle: 1 tests: 1 verified"), "{}", one.all());
     let refused = project.run(example, "raddle", &["check", "--gtest", "/bin/true"]);
     assert_eq!(refused.code(), Some(2), "{}", refused.all());
-    assert!(refused.stderr.contains("is it a GoogleTest program?"), "{}", refused.all());
+    assert!(refused.stderr.contains("lists no test cases of GoogleTest"), "{}", refused.all());
+    let unknown = project.run(example, "raddle", &["check", "--framework", "auto", "/bin/true"]);
+    assert!(unknown.stderr.contains("uses no test framework that raddle knows"), "{}", unknown.all());
+}
+
+/// Each framework lists its test cases in its own way, and says in its own words what failed.
+#[test]
+fn other_frameworks_get_verdicts_for_each_test_case() {
+    require("make");
+    let project = Project::new();
+    for (framework, header, package, right, wrong, said) in [
+        (
+            "catch2",
+            "catch2/catch.hpp",
+            "catch2",
+            "with a lock",
+            "loses updates, sometimes",
+            "counter.load() == 2 for: 1 == 2",
+        ),
+        (
+            "doctest",
+            "doctest/doctest.h",
+            "doctest-dev",
+            "with a lock",
+            "loses updates, sometimes",
+            "CHECK( counter.load() == 2 ) is NOT correct!",
+        ),
+        (
+            "boost",
+            "boost/test/included/unit_test.hpp",
+            "libboost-test-dev",
+            "counting/with_a_lock",
+            "counting/loses_updates",
+            "check counter.load() == 2 has failed",
+        ),
+    ] {
+        let header = Path::new("/usr/include").join(header);
+        assert!(header.exists(), "{framework} is not installed: install the package {package}");
+        let example = format!("share/examples/{framework}");
+        let done = project.run(&example, "make", &["check"]);
+        for line in [format!("raddle: test 1/2: verified    {right}"), format!("raddle: test 2/2: bug         {wrong}")]
+        {
+            assert!(done.stderr.contains(&line), "{line}: {}", done.all());
+        }
+        let failed = done.stdout.lines().find(|line| line.contains("failed expectation at tests.cpp:"));
+        assert!(failed.is_some_and(|line| line.contains(said)), "{said}: {}", done.all());
+        assert!(done.stdout.contains("the expectation fails in T0"), "{}", done.all());
+    }
 }
 
 /// The commands of the workflow, run as its shell runs them.

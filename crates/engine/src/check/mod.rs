@@ -293,6 +293,7 @@ impl Checker {
         let mut collector = Collector::new(&symbols, confirmer, directory, options.property())
             .bounded(options.preemptions)
             .allowing(&options.allowed_exits)
+            .with_framework(options.framework)
             .until_idle(target_options.until_idle)
             .seeing_calls_only(target_options.sees_calls_only());
         collector.suppressions = options.suppressions.clone();
@@ -394,6 +395,7 @@ impl Checker {
             suppressed: Vec::new(),
             unseen: Vec::new(),
             notes,
+            tests: Vec::new(),
             findings,
         }
     }

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use raddle_exec::decode::Detail;
 use raddle_model::defect::{Defect, Held, Part, PartPosition, locks_held};
-use raddle_model::finding::{AccessReport, Created, Finding, Kind, ObjectInfo, Place, Wait};
+use raddle_model::finding::{AccessReport, Created, Finding, HeldLock, Kind, ObjectInfo, Place, Wait};
 use raddle_model::object::{Namer as _, ThreadOp};
 use raddle_model::race::{Race, Touching};
 use raddle_model::{AccessKind, Event, Execution, Incident, IncidentKind, Op, Operation as _};
 use raddle_report::annotated::{AnnotatedTrace, TraceAnnotator};
-use raddle_report::names::{ExecutionNames, Located, Moment};
+use raddle_report::names::{CallStacks, ExecutionNames, Located, Moment};
 use raddle_report::symbols::{FrameRegisters, Symbols, demangle_type};
 use raddle_vocab::{Failure, OpKind};
 
@@ -26,8 +26,44 @@ pub struct FindingBuilder<'a> {
 impl<'a> FindingBuilder<'a> {
     /// Reads the names off an execution.
     pub fn new(symbols: &'a Symbols, execution: &'a Execution, detail: Option<&'a Detail>) -> Self {
-        let stacks = detail.map(frames).unwrap_or_default();
-        FindingBuilder { names: ExecutionNames::new(symbols, execution).with_stacks(stacks), execution, detail }
+        let mut names = ExecutionNames::new(symbols, execution);
+        if let Some(detail) = detail {
+            let calls = CallStacks { events: &detail.events, blocks: &detail.blocks };
+            names = names.with_stacks(frames(execution, detail)).with_calls(calls);
+        }
+        FindingBuilder { names, execution, detail }
+    }
+
+    /// Tells a thread that stands at its access in this run as the run shows it: what it holds, and
+    /// where it was created.
+    pub fn tell_thread(&self, access: &mut AccessReport, thread: u16) {
+        let held = locks_held(&self.execution.events, thread, self.execution.events.len());
+        self.tell_held(access, &held);
+        access.created = self.created(thread);
+    }
+
+    fn tell_held(&self, access: &mut AccessReport, held: &[Held]) {
+        access.locks = held.iter().map(|held| self.lock_name(held)).collect();
+        access.held = held.iter().map(|held| self.held(held)).collect();
+    }
+
+    fn held(&self, held: &Held) -> HeldLock {
+        let place = self.names.event_place(held.event, held.pc);
+        HeldLock { lock: self.lock_name(held), shared: held.shared, place }
+    }
+
+    /// Tells a thread that has left its access behind: its locks are those that it held when the race was met.
+    pub fn tell_earlier(&self, access: &mut AccessReport, thread: u16, held: &[Held]) {
+        let place = |held: &Held| {
+            let is_same = |event: &Event| (event.thread, event.pc) == (thread, held.pc);
+            let mut events = self.execution.events.iter().enumerate();
+            let found = events.rfind(|(_, event)| is_same(event) && event.op.object() == held.object);
+            found.map_or_else(|| self.names.place(&[held.pc]), |(at, _)| self.names.event_place(at as u32, held.pc))
+        };
+        let lock = |held: &Held| HeldLock { lock: self.lock_name(held), shared: held.shared, place: place(held) };
+        access.held = held.iter().map(lock).collect();
+        access.locks = held.iter().map(|held| self.lock_name(held)).collect();
+        access.created = self.created(thread);
     }
 
     /// Names what a race is about once more: local variables are known only where there are stacks.
@@ -42,7 +78,17 @@ impl<'a> FindingBuilder<'a> {
             return;
         };
         let located = self.names.locate(start, end.saturating_sub(start).max(1), &[]);
-        if finding.variable.is_some() || finding.object.is_some() || located.variable.is_none() {
+        if let (Some(object), Some(known)) = (&mut finding.object, &located.object) {
+            // The stack of an allocation tells its place better.
+            let is_same = (object.kind, object.size, object.offset) == (known.kind, known.size, known.offset);
+            if !is_same || object.allocated == known.allocated {
+                return;
+            }
+            object.allocated.clone_from(&known.allocated);
+            if finding.variable.is_some() {
+                return;
+            }
+        } else if finding.variable.is_some() || located.variable.is_none() {
             return;
         }
         finding.message = message(&MessageArgs {
@@ -53,8 +99,8 @@ impl<'a> FindingBuilder<'a> {
             address: start,
             accesses: &finding.accesses,
         });
-        finding.variable = located.variable;
-        finding.object = located.object;
+        finding.variable = finding.variable.take().or(located.variable);
+        finding.object = finding.object.take().or(located.object);
     }
 
     /// The finding for a defect of this execution; id, witness and the figures of the search are
@@ -95,6 +141,7 @@ impl<'a> FindingBuilder<'a> {
             cause: None,
             confirmed: None,
             stderr: None,
+            expectation: None,
         }
     }
 
@@ -169,6 +216,7 @@ impl<'a> FindingBuilder<'a> {
             place: self.names.place(&stack),
             stack: stack.iter().flat_map(|&pc| self.names.frames(pc)).collect(),
             locks: self.locks(part).iter().map(|held| self.lock_name(held)).collect(),
+            held: self.locks(part).iter().map(|held| self.held(held)).collect(),
             waits: part.waits.as_ref().map(|waits| Wait {
                 object: self
                     .awaited_by_party(part.thread)
@@ -185,7 +233,8 @@ impl<'a> FindingBuilder<'a> {
         self.names.object(held.object)
     }
 
-    fn locks(&self, part: &Part) -> Vec<Held> {
+    /// What a thread of a defect holds.
+    pub fn locks(&self, part: &Part) -> Vec<Held> {
         if part.waits.is_some() {
             return part.locks.clone();
         }
@@ -242,11 +291,12 @@ impl<'a> FindingBuilder<'a> {
 
     fn created(&self, thread: u16) -> Option<Created> {
         let is_creation =
-            |step: &&Event| matches!(step.op, Op::Thread(ThreadOp::Create { child, .. }) if child == thread);
+            |step: &Event| matches!(step.op, Op::Thread(ThreadOp::Create { child, .. }) if child == thread);
         let is_party = self.execution.threads.get(usize::from(thread)).is_some_and(|info| info.path.party().is_some());
-        let create = self.execution.events.iter().find(is_creation).filter(|_| thread != 0 && !is_party)?;
+        let mut events = self.execution.events.iter().enumerate();
+        let (at, create) = events.find(|(_, step)| is_creation(step)).filter(|_| thread != 0 && !is_party)?;
         let by = self.names.thread(u64::from(create.thread));
-        Some(Created { by, place: self.names.place(&[create.pc]) })
+        Some(Created { by, place: self.names.event_place(at as u32, create.pc) })
     }
 
     fn operation(&self, defect: &Defect, part: &Part) -> String {
@@ -321,12 +371,17 @@ impl<'a> FindingBuilder<'a> {
     }
 }
 
-/// The frames of all threads, innermost first, as far as their registers are known.
-fn frames(detail: &Detail) -> Vec<Vec<FrameRegisters>> {
-    let of_thread = |(pcs, registers): (&Vec<u64>, &Vec<[u64; 2]>)| {
-        pcs.iter().zip(registers).map(|(&pc, &[sp, bp])| FrameRegisters { pc, sp, bp }).collect()
+/// The frames of all threads, innermost first, as far as their registers are known. A thread that has failed
+/// stands where it failed.
+fn frames(execution: &Execution, detail: &Detail) -> Vec<Vec<FrameRegisters>> {
+    let of_thread = |(thread, registers): (usize, &Vec<[u64; 2]>)| {
+        let has_failed = || execution.incidents.iter().any(|incident| usize::from(incident.thread) == thread);
+        let at_end = detail.threads.get(thread).filter(|stack| !stack.is_empty());
+        let stack = at_end.or_else(|| detail.last.get(thread).filter(|_| has_failed()));
+        let pcs = stack.into_iter().flatten();
+        pcs.zip(registers).map(|(&pc, &[sp, bp])| FrameRegisters { pc, sp, bp }).collect()
     };
-    detail.threads.iter().zip(&detail.registers).map(of_thread).collect()
+    detail.registers.iter().enumerate().map(of_thread).collect()
 }
 
 /// What a finding's variable is called in a sentence.

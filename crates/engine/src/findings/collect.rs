@@ -19,6 +19,7 @@ use super::groups::{self, Circumstances, CircumstancesById, standings};
 use super::witness::{Found, Witness, number_of};
 use crate::directory::RunDirectory;
 use crate::error::Error;
+use crate::frameworks::{Expectation, Framework};
 use crate::naming::SourceNames;
 use crate::observer::Observer;
 use crate::options::Property;
@@ -46,6 +47,8 @@ pub struct Collector<'a> {
     /// Preemptions that a witness may have.
     preemptions: Option<u32>,
     finder: DefectFinder,
+    /// Whose words findings show.
+    framework: Option<Framework>,
     signatures: BTreeSet<Signature>,
     /// The finding that each key stands for, by index; `None` if it was not reported.
     keys: BTreeMap<Key, Option<usize>>,
@@ -80,6 +83,7 @@ impl<'a> Collector<'a> {
             sees_calls_only: false,
             preemptions: None,
             finder: DefectFinder::allowing(&[]),
+            framework: None,
             signatures: BTreeSet::new(),
             keys: BTreeMap::new(),
             reported: BTreeMap::new(),
@@ -105,6 +109,12 @@ impl<'a> Collector<'a> {
     #[must_use]
     pub fn allowing(self, exits: &[i32]) -> Self {
         Collector { finder: DefectFinder::allowing(exits), ..self }
+    }
+
+    /// Tells failed expectations in the words of this framework.
+    #[must_use]
+    pub fn with_framework(self, framework: Option<Framework>) -> Self {
+        Collector { framework, ..self }
     }
 
     /// Takes a program that only waits for more clients for one that has ended, or not.
@@ -192,7 +202,7 @@ impl<'a> Collector<'a> {
                 continue;
             }
             self.keys.insert(key.clone(), None);
-            let (mut finding, witness, trace) = self.confirm(&found, defect, preview)?;
+            let (mut finding, witness, mut trace) = self.confirm(&found, defect, preview)?;
             if self.suppressions.suppresses(&finding).is_some() {
                 self.suppress(&finding, defect);
                 continue;
@@ -207,12 +217,10 @@ impl<'a> Collector<'a> {
             }
             finding.id = self.numbering.next(finding.kind, finding.severity);
             finding.executions_before = executions_before;
-            if finding.detail.as_deref() == Some("exit-status") {
-                let file = self.directory.path().join(format!("{}.stderr", finding.id));
-                finding.stderr = Some(self.confirmer.standard_error(&witness.entries, &file)?);
-            }
+            self.add_words(&mut finding, &witness)?;
             self.note_dependence(&mut finding);
             self.save(&mut finding, &witness)?;
+            trace.keep_code(&finding);
             self.directory.save_trace(&finding.id, &trace)?;
             let index = self.findings.len();
             collected.push(index);
@@ -223,6 +231,26 @@ impl<'a> Collector<'a> {
             observer.finding(&finding, &trace);
         }
         Ok(collected)
+    }
+
+    /// What the program, or its test framework, says at the end of a run that fails.
+    fn add_words(&self, finding: &mut Finding, witness: &Witness) -> Result<(), Error> {
+        let is_status = finding.detail.as_deref() == Some("exit-status");
+        let is_exception = finding.detail.as_deref() == Some("exception");
+        if !(is_status || is_exception && self.framework.is_some()) {
+            return Ok(());
+        }
+        let files = self.directory.path().join(&finding.id);
+        let written = self.confirmer.written(&witness.entries, &files)?;
+        let find = |framework: Framework| {
+            framework.expectation(&written.output).or_else(|| framework.expectation(&written.error))
+        };
+        match self.framework.and_then(find) {
+            Some(expectation) => tell_expectation(finding, &expectation),
+            None if is_status => finding.stderr = Some(written.end_of_error()),
+            None => {}
+        }
+        Ok(())
     }
 
     /// Keeps the schedule of something that did not show again.
@@ -305,6 +333,8 @@ impl<'a> Collector<'a> {
         mut finding: Finding,
     ) -> (Finding, AnnotatedTrace) {
         let run = &witness.run;
+        let builder = FindingBuilder::new(self.symbols, &run.execution, Some(&run.detail));
+        let met = FindingBuilder::new(self.symbols, found.execution, None);
         let mut ends = Vec::new();
         for (access, part) in finding.accesses.iter_mut().zip(&defect.parts) {
             let path = &found.execution.threads[usize::from(part.thread)].path;
@@ -312,6 +342,12 @@ impl<'a> Collector<'a> {
             ends.push(number);
             // The stack of a thread that does not stand at its access would mislead.
             let stack = run.detail.threads.get(usize::from(number));
+            let stands = stack.is_some_and(|stack| stack.first() == Some(&part.pc));
+            if stands {
+                builder.tell_thread(access, number);
+            } else {
+                builder.tell_earlier(access, number, &met.locks(part));
+            }
             if let Some(stack) = stack.filter(|stack| stack.first() == Some(&part.pc)) {
                 let said = |place| format!("{} by {} at {}", access.op, access.thread, at(place));
                 let (before, place) = (said(&access.place), self.symbols.place(stack));
@@ -322,7 +358,6 @@ impl<'a> Collector<'a> {
         }
         finding.preemptions = witness.preemptions;
         finding.witness_kind = witness.kind;
-        let builder = FindingBuilder::new(self.symbols, &run.execution, Some(&run.detail));
         builder.rename(&mut finding);
         let mut trace = builder.trace(witness.entries.len(), self.confirmer.options().spurious);
         if ends.len() == finding.accesses.len() {
@@ -361,6 +396,24 @@ impl FirstMeeting {
     fn of(execution: &Execution, defect: &Defect, all: &[Defect]) -> Self {
         let behind = defect.race.map(|_| races_behind(execution, defect, all));
         FirstMeeting { signature: defect.signature.clone(), sides: standings(execution, defect), behind }
+    }
+}
+
+/// Tells a failure as the framework does, at the place of the expectation.
+fn tell_expectation(finding: &mut Finding, expectation: &Expectation) {
+    /// Characters of the sentence in the headline.
+    const LONGEST: usize = 160;
+    let here = Place { file: Some(expectation.file.clone()), line: Some(expectation.line), ..Place::default() };
+    let mut sentence = expectation.sentence();
+    if let Some((end, _)) = sentence.char_indices().nth(LONGEST) {
+        sentence.truncate(end);
+        sentence.push('…');
+    }
+    finding.message = format!("failed expectation at {}: {sentence}", at(&here));
+    finding.expectation = Some(expectation.text.clone());
+    // An exception leaves from the expectation; the status is that of main.
+    if let Some(access) = finding.accesses.first_mut().filter(|_| finding.detail.as_deref() == Some("exit-status")) {
+        access.place = here;
     }
 }
 
@@ -418,7 +471,11 @@ fn end_of_schedule(witness: &Witness, defect: Option<&Defect>) -> (usize, Vec<u1
                 ends.push(part.thread);
             }
             PartPosition::Pending => {
-                steps = witness.run.execution.events.len().min(witness.entries.len());
+                // Behind the schedule of a cycle, nothing changes it any more. A thread that sleeps may
+                // have been passed over there.
+                let all = witness.run.execution.events.len();
+                let is_cycle = defect.signature.detail == "cycle";
+                steps = if is_cycle { all.min(witness.entries.len()) } else { all };
                 ends.push(part.thread);
             }
             PartPosition::Event(number) => steps = steps.max(number as usize + 1),

@@ -14,6 +14,26 @@ use crate::error::Error;
 /// Bytes of the program's own output that a finding shows at most.
 const SHOWN_BYTES: usize = 4096;
 
+/// Bytes of it that are looked at.
+const KEPT_BYTES: usize = 1 << 24;
+
+/// What a program writes in one run.
+#[derive(Clone, Debug)]
+pub struct Written {
+    /// To standard output.
+    pub output: String,
+    /// To standard error.
+    pub error: String,
+}
+
+impl Written {
+    /// The end of what it writes to standard error.
+    pub fn end_of_error(&self) -> String {
+        let bytes = self.error.as_bytes();
+        String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(SHOWN_BYTES)..]).into_owned()
+    }
+}
+
 /// How a witness run goes on behind its schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Then {
@@ -57,17 +77,26 @@ impl Confirmer {
         self.max_events
     }
 
-    /// Follows a schedule once more, to the end of the program, and returns the end of what it
-    /// writes to standard error, which goes through `file`.
-    pub fn standard_error(&self, entries: &[ScheduleEntry], file: &Path) -> Result<String, Error> {
-        let (mode, output) = (RestoreMode::Fork, Output::Captured);
-        let options = Options { mode, output, captured: Some(file.into()), ..self.options.clone() };
+    /// Follows a schedule once more, to the end of the program, and returns what it writes. It goes
+    /// through files whose names begin with `files`.
+    pub fn written(&self, entries: &[ScheduleEntry], files: &Path) -> Result<Written, Error> {
+        let (output, error) = (files.with_extension("stdout"), files.with_extension("stderr"));
+        let options = Options {
+            mode: RestoreMode::Fork,
+            output: Output::Captured,
+            captured: Some(error.clone()),
+            captured_output: Some(output.clone()),
+            ..self.options.clone()
+        };
         let schedule = choices_of(entries)?;
         let request = Request { schedule, policy: Policy::LeastRank, max_events: self.max_events };
         NativeTarget::start(options)?.run(RunPlan::from(request), &mut Execution::empty())?;
-        let written = std::fs::read(file).map_err(|error| Error::file(file, error))?;
-        let _ = std::fs::remove_file(file);
-        Ok(String::from_utf8_lossy(&written[written.len().saturating_sub(SHOWN_BYTES)..]).into_owned())
+        let read = |file: &Path| {
+            let bytes = std::fs::read(file).map_err(|error| Error::file(file, error))?;
+            let _ = std::fs::remove_file(file);
+            Ok::<_, Error>(String::from_utf8_lossy(&bytes[..bytes.len().min(KEPT_BYTES)]).into_owned())
+        };
+        Ok(Written { output: read(&output)?, error: read(&error)? })
     }
 
     /// Follows a schedule and records stacks.

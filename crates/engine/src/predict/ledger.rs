@@ -163,6 +163,7 @@ pub fn report(program: String, args: Vec<String>, stats: Stats, limits: Vec<Stri
         suppressed: Vec::new(),
         unseen: Vec::new(),
         notes: Vec::new(),
+        tests: Vec::new(),
         findings,
     }
 }

@@ -195,6 +195,7 @@ impl session::PredictionObserver for Watcher<'_> {
             cause: None,
             confirmed: None,
             stderr: None,
+            expectation: None,
             accesses,
         };
         let key = ledger::key(finding.kind, &finding.accesses);

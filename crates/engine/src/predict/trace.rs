@@ -297,6 +297,7 @@ impl<'a> Teller<'a> {
             cause: None,
             confirmed: Some(false),
             stderr: None,
+            expectation: None,
         }
     }
 }

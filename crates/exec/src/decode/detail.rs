@@ -26,6 +26,10 @@ pub struct Detail {
     pub threads: Vec<Vec<u64>>,
     /// Stacks of the allocations and frees of heap blocks, by their numbers among the accesses.
     pub blocks: BTreeMap<u32, Vec<u64>>,
+    /// Stacks of operations, by their numbers among the events.
+    pub events: BTreeMap<u32, Vec<u64>>,
+    /// The last stacks of the threads that have registers.
+    pub last: Vec<Vec<u64>>,
     /// Stack and frame pointers of the innermost frames of those stacks.
     pub registers: Vec<Vec<[u64; 2]>>,
 }
@@ -42,6 +46,8 @@ pub(super) enum StackOwner {
     Incident,
     /// The allocation or free with this number among the accesses.
     Block(u32),
+    /// The operation with this number among the events.
+    Event(u32),
 }
 
 impl Detail {
@@ -50,12 +56,15 @@ impl Detail {
         self.incidents.clear();
         self.threads.clear();
         self.registers.clear();
+        self.last.clear();
         self.blocks.clear();
+        self.events.clear();
     }
 
     pub(super) fn add_thread(&mut self) {
         self.threads.push(Vec::new());
         self.registers.push(Vec::new());
+        self.last.push(Vec::new());
     }
 
     pub(super) fn add_incident(&mut self) -> StackOwner {
@@ -78,8 +87,14 @@ impl Detail {
 
     /// Stores a stack; `thread` exists.
     pub(super) fn stack(&mut self, owner: StackOwner, thread: u16, frames: &[u64]) {
+        if !matches!(owner, StackOwner::Event(_))
+            && let Some(last) = self.last.get_mut(usize::from(thread))
+        {
+            *last = frames.to_vec();
+        }
         let place = match owner {
             StackOwner::Block(number) => Some(self.blocks.entry(number).or_default()),
+            StackOwner::Event(number) => Some(self.events.entry(number).or_default()),
             StackOwner::End => self.threads.get_mut(usize::from(thread)),
             StackOwner::Parked => self.parked.last_mut().map(|parked| &mut parked.stack),
             StackOwner::Incident => self.incidents.last_mut(),

@@ -313,7 +313,7 @@ impl Decoder {
         add_event(cached, into);
         self.traits = self.traits | cached.traits;
         thread.advance(effect);
-        self.stack_owner = StackOwner::End;
+        self.stack_owner = StackOwner::Event(into.events.len() as u32 - 1);
         if let Effect::Creates(..) = effect {
             self.add_thread(into, Some(tid), Role::Program);
         }
@@ -454,6 +454,7 @@ impl Decoder {
         add_event(thread.latest(), into);
         self.traits = self.traits | thread.latest().traits;
         thread.advance(effect);
+        self.stack_owner = StackOwner::Event(into.events.len() as u32 - 1);
         Ok(())
     }
 

@@ -47,8 +47,8 @@ struct Body {
     events: u64,
 }
 
-/// Path, arguments, standard input, checksum.
-type ProgramRow = (String, Vec<String>, Option<String>, Option<String>);
+/// Path, arguments, standard input, environment, directory, checksum.
+type ProgramRow = (String, Vec<String>, Option<String>, Vec<(String, String)>, Option<String>, Option<String>);
 /// Set in the size of an access that waits while another thread is inside an atomic section.
 const OUTSIDE: u32 = 1 << 31;
 
@@ -157,13 +157,13 @@ fn body_of(recording: &Recording, execution: &Execution) -> Result<Body, String>
         return Err("the schedule is not that of the execution".into());
     }
     let settings = recording.settings.clone();
-    let RecordedProgram { path, args, stdin, checksum } = recording.program.clone();
+    let RecordedProgram { path, args, stdin, env, directory, checksum } = recording.program.clone();
     let (mut objects, mut places) = (Near::default(), Near::default());
     let (mut addresses, mut access_places) = (Near::default(), Near::default());
     let threads = execution.threads.iter();
     let entries = recording.schedule.iter();
     Ok(Body {
-        program: (path, args, stdin, checksum),
+        program: (path, args, stdin, env, directory, checksum),
         settings: (
             settings.access_granularity,
             settings.spurious,
@@ -249,8 +249,8 @@ fn recording_of(body: Body) -> Result<Recording, String> {
     let finding =
         body.finding.map(|text| serde_json::from_str(&text)).transpose().map_err(|error| error.to_string())?;
     let settings = settings_of(body.settings);
-    let (path, args, stdin, checksum) = body.program;
-    let program = RecordedProgram { path, args, stdin, checksum };
+    let (path, args, stdin, env, directory, checksum) = body.program;
+    let program = RecordedProgram { path, args, stdin, env, directory, checksum };
     Ok(Recording { program, settings, schedule, finding, execution: Some(execution) })
 }
 

@@ -61,6 +61,12 @@ pub struct RecordedProgram {
     /// File for its standard input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stdin: Option<String>,
+    /// Variables added to its environment.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub env: Vec<(String, String)>,
+    /// Its working directory, unless it is that of raddle.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
     /// Checksum of the file, which shows whether the program was built again since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checksum: Option<String>,
@@ -181,6 +187,8 @@ impl RecordedProgram {
             path: text(path.as_os_str())?,
             args: options.args.iter().map(|arg| text(arg)).collect::<Result<_, _>>()?,
             stdin: options.stdin.as_ref().map(|stdin| text(stdin.as_os_str())).transpose()?,
+            env: options.env.iter().map(|(name, value)| Ok((text(name)?, text(value)?))).collect::<Result<_, _>>()?,
+            directory: options.directory.as_ref().map(|directory| text(directory.as_os_str())).transpose()?,
             checksum: file_checksum(&path),
         })
     }

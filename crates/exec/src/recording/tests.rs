@@ -90,6 +90,8 @@ fn recording(with_execution: bool) -> Recording {
             path: "/bin/prog".into(),
             args: vec!["a".into()],
             stdin: None,
+            env: vec![("A".into(), "b".into())],
+            directory: Some("/tmp".into()),
             checksum: Some("0123abcd".into()),
         },
         settings: Settings {

@@ -83,11 +83,12 @@ impl<'a> TraceAnnotator<'a> {
 
     fn threads(&self) -> Vec<ThreadLane> {
         let lane = |(number, thread): (usize, &raddle_model::ThreadInfo)| {
-            let is_creation = |step: &&RunEvent| creates(&step.op, number);
-            let creation = self.execution.events.iter().find(is_creation).filter(|_| number != 0);
-            let created = creation.map(|step| Created {
+            let is_creation = |step: &RunEvent| creates(&step.op, number);
+            let mut events = self.execution.events.iter().enumerate();
+            let creation = events.find(|(_, step)| is_creation(step)).filter(|_| number != 0);
+            let created = creation.map(|(at, step)| Created {
                 by: self.names.thread(u64::from(step.thread)),
-                place: self.names.place(&[step.pc]),
+                place: self.names.event_place(at as u32, step.pc),
             });
             ThreadLane { thread: thread.path.to_string(), name: thread.name.clone(), created }
         };
@@ -112,7 +113,7 @@ impl<'a> TraceAnnotator<'a> {
             kind: EventKind::Sync,
             op: op.kind().word().into(),
             text: op.phrase(self.names),
-            place: self.place(trace, known, step.pc),
+            place: self.event_place(trace, known, step.pc, index),
             object,
             other: op.mutex_of_wait().map(|mutex| self.object(trace, known, mutex, 1, step.pc)),
             peer: peer.filter(|&peer| peer < trace.threads.len()),
@@ -148,6 +149,14 @@ impl<'a> TraceAnnotator<'a> {
             ..AnnotatedEvent::default()
         };
         trace.events.push(event);
+    }
+
+    /// The place of an event, which a stack may tell better than the return address.
+    fn event_place(&self, trace: &mut AnnotatedTrace, known: &mut Known, pc: u64, index: usize) -> usize {
+        match self.names.event_place(index as u32, pc) {
+            _ if pc == 0 => self.place(trace, known, pc),
+            place => intern(&mut trace.places, place),
+        }
     }
 
     fn place(&self, trace: &mut AnnotatedTrace, known: &mut Known, pc: u64) -> usize {

@@ -4,13 +4,16 @@
 //! witness as `<id>.story.json`. Every format that shows a schedule is made from it alone.
 
 mod build;
+pub mod code;
 #[cfg(test)]
 mod tests;
+
+use std::collections::BTreeMap;
 
 use raddle_model::finding::{Created, Place};
 use serde::{Deserialize, Serialize};
 
-use crate::timeline::{Column, Row, Timeline};
+use crate::timeline::{Column, Row, RowSort, Timeline};
 
 pub use build::TraceAnnotator;
 
@@ -18,6 +21,9 @@ pub use build::TraceAnnotator;
 pub const VERSION: u32 = 1;
 /// The most data accesses that the text report shows.
 const MOST_ACCESSES_IN_TEXT: usize = 200;
+
+/// The last line of a file that can have been kept.
+const LAST_LINE: u32 = 1 << 24;
 
 /// The run that shows a finding.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,6 +46,9 @@ pub struct AnnotatedTrace {
     pub holds: Vec<Interval>,
     /// When which thread was blocked.
     pub waits: Vec<Interval>,
+    /// The code around the places, by file.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub code: BTreeMap<String, code::Lines>,
 }
 
 /// A thread, which formats show as a lane of its own.
@@ -133,7 +142,9 @@ impl AnnotatedTrace {
                 continue;
             }
             let place = self.place(event).clone();
-            let row = Row { column: event.thread, text: event.text.clone(), place, mark: event.mark };
+            let object = self.object(event).map(str::to_owned);
+            let sort = row_sort(event);
+            let row = Row { column: event.thread, text: event.text.clone(), place, mark: event.mark, object, sort };
             if event.kind != EventKind::Access || rows.last() != Some(&row) {
                 rows.push(row);
             }
@@ -185,10 +196,22 @@ impl AnnotatedTrace {
                 && within(interval.from)
                 && interval.to.is_none_or(within)
         };
+        // Lines are written one below the other, up to the last.
+        let is_short = |lines: &code::Lines| lines.keys().all(|number| (1..=LAST_LINE).contains(number));
         self.version == VERSION
+            && self.code.values().all(is_short)
             && self.events.iter().all(event)
             && self.holds.iter().all(interval)
             && self.waits.iter().all(interval)
+    }
+}
+
+fn row_sort(event: &AnnotatedEvent) -> RowSort {
+    match event.kind {
+        EventKind::End => RowSort::End,
+        EventKind::Sync => RowSort::Sync,
+        EventKind::Access if event.op == "read" => RowSort::Read,
+        EventKind::Access => RowSort::Write,
     }
 }
 

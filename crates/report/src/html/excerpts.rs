@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use crate::annotated::code::{self, Lines};
 use crate::bundle::ReportBundle;
 
 /// Files of up to this many lines are shown whole.
@@ -20,6 +21,9 @@ const LARGEST_FILE: u64 = 16 << 20;
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Excerpt {
     parts: Vec<(usize, Vec<String>)>,
+    /// Whether the file has changed since the program ran: these lines are those that ran.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    changed: bool,
 }
 
 /// The files with places of findings and traces, as far as they can be read.
@@ -41,11 +45,36 @@ pub(super) fn of(run: &ReportBundle) -> BTreeMap<String, Excerpt> {
     let mut left = MOST_BYTES;
     let mut all = BTreeMap::new();
     for (file, lines) in wanted {
-        let Some(text) = read(Path::new(&directory), file).filter(|text| text.len() <= left) else { continue };
-        left -= text.len();
-        all.insert(file.to_string(), cut(&text, &lines));
+        let now = read(Path::new(&directory), file);
+        let kept: Lines = run.traces.values().filter_map(|trace| trace.code.get(file)).flatten().fold(
+            Lines::new(),
+            |mut all, (&number, line)| {
+                all.insert(number, line.clone());
+                all
+            },
+        );
+        let changed = !kept.is_empty() && code::differs(&kept, now.as_deref());
+        let excerpt = if changed { then(&kept) } else { cut(now.as_deref().unwrap_or(""), &lines) };
+        let size = excerpt.parts.iter().flat_map(|(_, lines)| lines).map(String::len).sum::<usize>();
+        if (now.is_none() && !changed) || size > left {
+            continue;
+        }
+        left -= size;
+        all.insert(file.to_string(), excerpt);
     }
     all
+}
+
+/// The lines that were kept.
+fn then(kept: &Lines) -> Excerpt {
+    let mut parts: Vec<(usize, Vec<String>)> = Vec::new();
+    for (&number, line) in kept {
+        match parts.last_mut() {
+            Some((first, part)) if *first + part.len() == number as usize => part.push(line.clone()),
+            _ => parts.push((number as usize, vec![line.clone()])),
+        }
+    }
+    Excerpt { parts, changed: true }
 }
 
 fn read(directory: &Path, file: &str) -> Option<String> {
@@ -60,7 +89,7 @@ fn read(directory: &Path, file: &str) -> Option<String> {
 fn cut(text: &str, wanted: &BTreeSet<usize>) -> Excerpt {
     let lines: Vec<&str> = text.lines().collect();
     if lines.len() <= WHOLE {
-        return Excerpt { parts: vec![(1, lines.into_iter().map(String::from).collect())] };
+        return Excerpt { parts: vec![(1, lines.into_iter().map(String::from).collect())], changed: false };
     }
     let mut parts: Vec<(usize, Vec<String>)> = Vec::new();
     for &line in wanted {
@@ -74,7 +103,7 @@ fn cut(text: &str, wanted: &BTreeSet<usize>) -> Excerpt {
             }
         }
     }
-    Excerpt { parts }
+    Excerpt { parts, changed: false }
 }
 
 #[cfg(test)]

@@ -91,7 +91,8 @@ class SourceView {
   }
   fill(file, pointers) {
     this.rows.clear();
-    this.title.textContent = 'source: ' + (file ? visible(file) : 'not known');
+    const changed = file && data.sources[file] && data.sources[file].changed;
+    this.title.textContent = 'source: ' + (file ? visible(file) : 'not known') + (changed ? ' (the code that ran: the file has changed since)' : '');
     const lines = file ? sourceLines(file) : null;
     if (!lines) { this.box.replaceChildren(make('p', { class: 'faint', style: 'padding:0 10px' }, 'The source file could not be read when this report was made.')); return; }
     const table = make('table', {});
@@ -123,7 +124,8 @@ function accessText(finding, access) {
   if (access.waits) text = threadName(access) + ' waits for ' + short(access.waits.object)
     + (access.waits.held_by.length ? ', held by ' + access.waits.held_by.map(h => visible(h)).join(', ') : '');
   else text = visible(access.op) + (access.size ? ' of ' + access.size + (access.size === 1 ? ' byte' : ' bytes') : '') + ' by ' + threadName(access);
-  if (access.locks.length) text += '; holds ' + access.locks.map(l => short(l, 80)).join(', ');
+  if (access.held) text += '; holds ' + access.held.map(h => short(h.lock, 80) + (h.shared ? ' (shared)' : '')).join(', ');
+  else if (access.locks.length) text += '; holds ' + access.locks.map(l => short(l, 80)).join(', ');
   else if (finding.kind === 'data-race') text += '; no lock held';
   return text;
 }
@@ -134,6 +136,7 @@ function accessPanel(finding, access, number, source) {
   return make('section', { class: 'panel access' },
     make('h3', {}, make('span', { class: 'mark m' + number }, String(number)), ' ', accessText(finding, access)),
     access.created ? make('div', { class: 'faint' }, 'created by ' + visible(access.created.by) + ' at ' + placeText(access.created.place)) : null,
+    (access.held || []).map(h => make('div', { class: 'faint' }, 'holds ' + short(h.lock, 80) + ', locked at ' + placeText(h.place))),
     make('ol', { class: 'stack mono', start: '0' }, frames.map(place => make('li', {}, short(place.function || '?') + '  ',
       place.file ? make('button', { onclick: open(place), class: 'mono' }, placeText(place)) : make('span', { class: 'faint' }, placeText(place))))));
 }
@@ -149,10 +152,10 @@ function objectPanel(finding) {
   return make('section', { class: 'panel' }, make('h3', {}, 'object'), parts.map(text => make('div', {}, text)));
 }
 
-function errorPanel(finding) {
-  if (!finding.stderr || !finding.stderr.trim()) return null;
-  const lines = finding.stderr.split('\n').map(line => make('div', {}, visible(line)));
-  return make('section', { class: 'panel' }, make('h3', {}, 'standard error of the program'), make('div', { class: 'mono' }, lines));
+function wordsPanel(title, words) {
+  if (!words || !words.trim()) return null;
+  const lines = words.split('\n').map(line => make('div', {}, visible(line)));
+  return make('section', { class: 'panel' }, make('h3', {}, title), make('div', { class: 'mono' }, lines));
 }
 
 // A word for a shell, whatever is in it.
@@ -380,7 +383,7 @@ function show(index) {
   const box = make('article', { class: 'finding ' + finding.severity, id: 'finding' },
     make('h2', {}, make('span', { class: 'id' }, `${finding.severity}[${visible(finding.id)}] `), short(finding.message, 2000)),
     groupPanel(index),
-    make('div', { class: 'grid' }, make('div', {}, panels, objectPanel(finding), errorPanel(finding), commands(finding)), source.node),
+    make('div', { class: 'grid' }, make('div', {}, panels, objectPanel(finding), wordsPanel('the test says', finding.expectation), wordsPanel('standard error of the program', finding.stderr), commands(finding)), source.node),
     player ? player.node : make('p', { class: 'faint' }, 'There is no schedule for this finding.'));
   document.querySelector('#main > article, #main > p')?.remove();
   document.getElementById('main').append(box);

@@ -10,9 +10,13 @@
 use super::debug::{Debug, DieRef, constant};
 use super::elf::Elf;
 use super::locals::{for_each_variable, function_at};
-use super::readable::readable;
+use super::readable::{fitted, readable};
 use super::types;
 
+/// Characters of a type in the name of a block, if leaving arguments of templates out is enough for that.
+const LONGEST_KIND: usize = 32;
+/// The pointer of C++ to one object, never to several.
+const THIS: &str = "this";
 /// The most pointers of one function that are read.
 const MAX_POINTERS: usize = 1 << 12;
 
@@ -48,11 +52,17 @@ pub struct BlockName {
 }
 
 impl BlockName {
+    /// Whether the block is one object of that type.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.index.is_none() && self.kind.is_some()
+    }
+
     /// As the function would write it: `a->balance`, `items[3]`, `*p`. `None` if several of its
-    /// variables may be meant.
+    /// variables may be meant, or `this`, which says nothing outside of the function.
     #[must_use]
     pub fn by_pointer(&self) -> Option<String> {
-        let pointer = self.pointer.as_deref()?;
+        let pointer = self.pointer.as_deref().filter(|name| *name != THIS)?;
         Some(match (self.index, self.suffix.strip_prefix('.')) {
             (Some(index), _) => format!("{pointer}[{index}]{}", self.suffix),
             (None, Some(member)) => format!("{pointer}->{member}"),
@@ -65,7 +75,7 @@ impl BlockName {
     #[must_use]
     pub fn by_type(&self, label: &str) -> Option<String> {
         let index = self.index.map(|index| format!("[{index}]")).unwrap_or_default();
-        Some(format!("{}{label}{index}{}", self.kind.as_deref()?, self.suffix))
+        Some(format!("{}{label}{index}{}", fitted(self.kind.as_deref()?, LONGEST_KIND), self.suffix))
     }
 }
 
@@ -85,7 +95,7 @@ pub(super) fn name_in_block(
     }
     let exact: Vec<&Pointer> = pointers.iter().filter(|pointer| pointer.size == block).collect();
     let parts: Vec<&Pointer> =
-        pointers.iter().filter(|pointer| pointer.size > 1 && block.is_multiple_of(pointer.size)).collect();
+        pointers.iter().filter(|pointer| pointer.name != THIS && is_element(pointer, block)).collect();
     let is_exact = !exact.is_empty();
     let fitting = if is_exact { exact } else { parts };
     let (first, rest) = fitting.split_first()?;
@@ -104,6 +114,11 @@ pub(super) fn name_in_block(
         index: (!is_exact).then_some(offset / first.size),
         suffix: types::part_at(debug, first.target, offset % first.size, length).suffix,
     })
+}
+
+/// Whether a block may be an array of what the pointer points at.
+fn is_element(pointer: &Pointer, block: u64) -> bool {
+    pointer.size > 1 && block.is_multiple_of(pointer.size)
 }
 
 /// The line of an address.

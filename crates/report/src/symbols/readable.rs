@@ -9,6 +9,8 @@
 //!
 //! A name that is not well formed stays as it is from the place on where it is not.
 
+/// Says how a name is mangled.
+const ABI_TAG: &str = "[abi:cxx11]";
 /// Namespaces that no program names.
 const INLINE: [&str; 3] = ["std::__cxx11::", "std::__1::", "std::__debug::"];
 /// Templates that are written by another name if their first argument is `char`.
@@ -40,7 +42,7 @@ const ELIDED: &str = "<…>";
 /// The name as people write it.
 #[must_use]
 pub fn readable(name: &str) -> String {
-    let mut plain = name.to_owned();
+    let mut plain = name.replace(ABI_TAG, "");
     for namespace in INLINE {
         plain = plain.replace(namespace, "std::");
     }
@@ -204,7 +206,9 @@ impl<'a> Reader<'a> {
         }
         let list = self.enclosed('(', ')');
         let is_list = text.ends_with(|c: char| c.is_alphanumeric() || "_>)}]<=+-*/!&|^~%,".contains(c));
-        if self.depth > 0 || !is_list {
+        // In an argument of a template, only what a scope follows is a list of parameters.
+        let is_function = self.rest.starts_with("::") || self.rest.starts_with(" const::");
+        if (self.depth > 0 && !is_function) || !is_list {
             text.push_str(list);
             return;
         }
@@ -287,6 +291,8 @@ mod tests {
             ("std::function<void (int)>::operator()(int) const", "std::function<void (int)>::operator()"),
             ("call<void (*)(int, char)>(void (*)(int, char))", "call<void (*)(int, char)>"),
             ("f<(A)1, 2ul>(int)", "f<(A)1, 2ul>"),
+            ("Shard::get[abi:cxx11](int) const", "Shard::get"),
+            ("each<Store::find(int const&) const::{lambda(int)#1}>(int)", "each<Store::find::{lambda#1}>"),
             ("deposit", "deposit"),
             ("operators(int)", "operators"),
             ("", ""),

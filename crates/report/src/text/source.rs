@@ -1,7 +1,7 @@
 //! Source files, and the excerpts of them that findings point at.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -9,6 +9,8 @@ use std::rc::Rc;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use raddle_model::finding::{Place, Severity};
 
+use crate::annotated::AnnotatedTrace;
+use crate::annotated::code::{self, Lines};
 use crate::escape::{clean, is_unsafe};
 
 /// Larger files are not shown.
@@ -20,6 +22,10 @@ const CONTEXT: usize = 1;
 pub struct SourceCache {
     directory: PathBuf,
     read: RefCell<BTreeMap<String, Option<Rc<Source>>>>,
+    /// Lines as they were when the program ran.
+    kept: BTreeMap<String, Lines>,
+    /// Files that are not as they were then.
+    changed: RefCell<BTreeSet<String>>,
 }
 
 /// A file made safe to print, with the start of each line.
@@ -32,7 +38,28 @@ impl SourceCache {
     /// Relative paths are relative to `directory`.
     #[must_use]
     pub fn new(directory: &Path) -> Self {
-        SourceCache { directory: directory.to_path_buf(), read: RefCell::default() }
+        SourceCache {
+            directory: directory.to_path_buf(),
+            read: RefCell::default(),
+            kept: BTreeMap::new(),
+            changed: RefCell::default(),
+        }
+    }
+
+    /// Shows the code that ran in these traces, where the files have changed since.
+    #[must_use]
+    pub fn as_in<'a>(mut self, traces: impl IntoIterator<Item = &'a AnnotatedTrace>) -> Self {
+        for (file, lines) in traces.into_iter().flat_map(|trace| &trace.code) {
+            self.kept.entry(file.clone()).or_default().extend(lines.clone());
+        }
+        self
+    }
+
+    /// Whether the file has changed since the program ran: what is shown of it is the code that ran.
+    #[must_use]
+    pub fn has_changed(&self, file: &str) -> bool {
+        self.get(file);
+        self.changed.borrow().contains(file)
     }
 
     pub(super) fn get(&self, file: &str) -> Option<Rc<Source>> {
@@ -45,12 +72,23 @@ impl SourceCache {
     }
 
     fn load(&self, file: &str) -> Option<Source> {
+        let now = self.read(file);
+        match self.kept.get(file).filter(|kept| code::differs(kept, now.as_deref())) {
+            Some(kept) => {
+                self.changed.borrow_mut().insert(file.to_string());
+                Some(Source::new(&code::text_of(kept)))
+            }
+            None => now.as_deref().map(Source::new),
+        }
+    }
+
+    fn read(&self, file: &str) -> Option<String> {
         let path = self.directory.join(file);
         let about = std::fs::metadata(&path).ok()?;
         if !about.is_file() || about.len() > MAX_SOURCE {
             return None;
         }
-        Some(Source::new(&String::from_utf8_lossy(&std::fs::read(&path).ok()?)))
+        Some(String::from_utf8_lossy(&std::fs::read(&path).ok()?).into_owned())
     }
 }
 

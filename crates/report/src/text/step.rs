@@ -47,6 +47,9 @@ fn excerpt(text: &mut String, trace: &AnnotatedTrace, event: &AnnotatedEvent, so
     }
     let (Some(file), Some(line)) = (&place.file, place.line) else { return };
     let Some(source) = sources.get(file) else { return };
+    if sources.has_changed(file) {
+        let _ = writeln!(text, "  {}", paint(FAINT, &format!("{} {}", clean(file), super::CHANGED)));
+    }
     let line = line as usize;
     for number in line.saturating_sub(AROUND).max(1)..=line + AROUND {
         let Some(code) = source.text_of(number) else { continue };

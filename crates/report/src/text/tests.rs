@@ -57,8 +57,20 @@ fn a_race_shows_two_numbered_accesses_with_code_stacks_schedule_and_commands() {
             Column { thread: "T2".into(), name: None },
         ],
         rows: vec![
-            Row { column: 0, text: "write balance".into(), place: place(5, 13, "deposit"), mark: Some(1) },
-            Row { column: 1, text: "read balance".into(), place: place(4, 15, "deposit"), mark: Some(2) },
+            Row {
+                column: 0,
+                text: "write balance".into(),
+                place: place(5, 13, "deposit"),
+                mark: Some(1),
+                ..Row::default()
+            },
+            Row {
+                column: 1,
+                text: "read balance".into(),
+                place: place(4, 15, "deposit"),
+                mark: Some(2),
+                ..Row::default()
+            },
         ],
     };
     let expected = "\
@@ -136,7 +148,7 @@ fn names_cannot_steer_the_terminal() {
     }
     let timeline = Timeline {
         columns: vec![Column { thread: "T1".into(), name: Some(evil.into()) }],
-        rows: vec![Row { column: 0, text: evil.into(), place: at, mark: None }],
+        rows: vec![Row { column: 0, text: evil.into(), place: at, ..Row::default() }],
     };
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join(found.accesses[0].place.file.as_deref().unwrap().replace('/', ""));
@@ -168,6 +180,7 @@ fn report(verdict: Verdict, findings: Vec<Finding>) -> Report {
         suppressed: vec![],
         unseen: vec![],
         notes: vec![],
+        tests: Vec::new(),
         findings,
     }
 }

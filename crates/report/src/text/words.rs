@@ -1,6 +1,6 @@
 //! Places, threads, objects and locks in words.
 
-use raddle_model::finding::{AccessReport, ObjectInfo, ObjectKind, Place};
+use raddle_model::finding::{AccessReport, HeldLock, ObjectInfo, ObjectKind, Place};
 
 use crate::escape::clean;
 
@@ -49,6 +49,21 @@ pub(crate) fn listed(names: &[String]) -> String {
         Some((last, [])) => last.clone(),
         Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
     }
+}
+
+/// `` `a` and `b` (shared) ``: the locks that a thread holds, with their modes.
+pub(crate) fn held(access: &AccessReport) -> String {
+    let all: Vec<String> = access.held.iter().map(held_lock).collect();
+    match all.split_last() {
+        None => listed(&access.locks),
+        Some((last, [])) => last.clone(),
+        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
+    }
+}
+
+/// `` `m` (shared) ``.
+pub(crate) fn held_lock(held: &HeldLock) -> String {
+    format!("`{}`{}", clean(&held.lock), if held.shared { " (shared)" } else { "" })
 }
 
 /// `write of 4 bytes`.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use raddle_model::finding::{
-    AccessReport, Created, Finding, Kind, Numbering, ObjectInfo, ObjectKind, Place, Reason, Report, SCHEMA, Severity,
-    Stats, Verdict, Wait, WitnessKind,
+    AccessReport, Created, Finding, HeldLock, Kind, Numbering, ObjectInfo, ObjectKind, Place, Reason, Report, SCHEMA,
+    Severity, Stats, TestVerdict, Verdict, Wait, WitnessKind,
 };
 use raddle_report::annotated::{AnnotatedEvent, AnnotatedTrace, EventKind, Interval, ThreadLane, VERSION};
 use raddle_report::bundle::ReportBundle;
@@ -35,6 +35,7 @@ fn access(name: &str, thread: &str, op: &str, line: u32) -> AccessReport {
         place: place(name, line),
         stack: vec![place(name, line), Place { function: Some(name.into()), ..Place::default() }],
         locks: vec![name.into()],
+        held: vec![HeldLock { lock: name.into(), shared: line == 4, place: place(name, 3) }],
         waits: None,
         address: Some("0x1000".into()),
         created: Some(Created { by: "T0".into(), place: place(name, 1) }),
@@ -69,6 +70,7 @@ fn finding(name: &str, kind: Kind, severity: Severity, numbers: &mut Numbering) 
         cause: None,
         confirmed: None,
         stderr: (kind == Kind::Assertion).then(|| name.into()),
+        expectation: (kind == Kind::Assertion).then(|| name.into()),
     }
 }
 
@@ -96,6 +98,7 @@ pub fn trace(name: &str, count: usize) -> AnnotatedTrace {
         events: (0..count).map(event).collect(),
         holds: vec![Interval { thread: 1, object: Some(0), from: 1, to: Some(3) }],
         waits: vec![Interval { thread: 2, object: None, from: 2, to: None }],
+        code: BTreeMap::from([(format!("{name}.c"), BTreeMap::from([(4, name.into())]))]),
     };
     trace.end(1, "write", format!("write {name}"), &place(name, 4), Some(1));
     trace.end(2, "read", format!("read {name}"), &place(name, 7), Some(2));
@@ -132,6 +135,7 @@ pub fn run(name: &str) -> ReportBundle {
         suppressed: vec![name.into()],
         unseen: vec![name.into()],
         notes: vec![name.into()],
+        tests: vec![TestVerdict { name: name.into(), verdict: Verdict::Bug, executions: 7, seconds: 0.25 }],
         findings,
     };
     ReportBundle { report, traces }

@@ -389,6 +389,8 @@ pub struct RunState {
     pub names: Names,
     /// Stacks of allocations and frees that were recorded.
     pub block_stacks: u32,
+    /// Stacks of operations that were recorded.
+    pub step_stacks: u32,
     /// Where `strtok` goes on.
     pub token_position: usize,
 }
@@ -446,6 +448,7 @@ impl RunState {
             names: Names::new(),
             token_position: 0,
             block_stacks: 0,
+            step_stacks: 0,
             fibers: [Fiber::UNUSED; MAX_THREADS],
         }
     }

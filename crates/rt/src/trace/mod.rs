@@ -20,6 +20,8 @@ use crate::state::{AnnouncedOp, Fiber, ThreadStatus, process, run};
 pub const RESERVE: usize = 1 << 18;
 /// Stacks of allocations and frees that are recorded in a run, at most.
 const MAX_BLOCK_STACKS: u32 = 1 << 12;
+/// Stacks of operations that are recorded in a run, at most.
+const MAX_STEP_STACKS: u32 = 1 << 13;
 /// Frames of a stack that are recorded, at most.
 const MAX_FRAMES: usize = 128;
 /// Frames whose registers are recorded: local variables of outer ones are known by address only.
@@ -108,6 +110,25 @@ pub fn step(op: &AnnouncedOp, outcome: Outcome, value: u64, old: u64) {
         value,
         old,
     ]);
+    if process().plan.flags & raddle_wire::job_flag::DETAIL != 0 {
+        stack_of_step(op.kind);
+    }
+}
+
+/// Records from where the operation was called: the call itself may lie in a library. Without room
+/// for it the step goes without.
+#[cold]
+#[inline(never)]
+fn stack_of_step(kind: OpKind) {
+    let is_call = !matches!(kind, OpKind::ThreadStart | OpKind::ThreadEnd | OpKind::Exit);
+    // SAFETY: there is a reserve behind `end`, which `next` is not beyond.
+    let has_room = unsafe { run().hot.next.add(1 + MAX_FRAMES) } <= run().hot.end;
+    if is_call && has_room && run().step_stacks < MAX_STEP_STACKS {
+        run().step_stacks += 1;
+        let frames = frames();
+        push_reserved(&[record::header(record::STACK, 0, run().hot.tid, frames.len as u32)]);
+        push_reserved(&frames.addresses[..frames.len]);
+    }
 }
 
 /// Records the key of the present state, which is no event; nothing if there is no room.
@@ -294,15 +315,21 @@ fn stack_if_detailed() {
 
 /// Records the return addresses on the running thread's stack, innermost first.
 pub fn stack() {
-    let mut frames = Frames { len: 0, addresses: [0; MAX_FRAMES], registers: [[0; 2]; MAX_REGISTERS] };
-    // SAFETY: the callback writes to `frames` only, which outlives the call.
-    unsafe { _Unwind_Backtrace(collect, &raw mut frames) };
+    let frames = frames();
     let tid = run().hot.tid;
     push_reserved(&[record::header(record::STACK, 0, tid, frames.len as u32)]);
     push_reserved(&frames.addresses[..frames.len]);
     let registers = &frames.registers[..frames.len.min(MAX_REGISTERS)];
     push_reserved(&[record::header(record::FRAMES, 0, tid, registers.len() as u32)]);
     push_reserved(registers.as_flattened());
+}
+
+/// The frames of the running thread, without those of the runtime.
+fn frames() -> Frames {
+    let mut frames = Frames { len: 0, addresses: [0; MAX_FRAMES], registers: [[0; 2]; MAX_REGISTERS] };
+    // SAFETY: the callback writes to `frames` only, which outlives the call.
+    unsafe { _Unwind_Backtrace(collect, &raw mut frames) };
+    frames
 }
 
 #[repr(C)]

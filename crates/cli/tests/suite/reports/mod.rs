@@ -2,6 +2,7 @@
 
 mod browser;
 mod debugger;
+mod decides;
 mod live;
 
 use std::io::Write;

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use raddle_model::finding::{Finding, Kind, Place, Severity, WitnessKind};
+use raddle_model::finding::{Finding, HeldLock, Kind, Place, Severity, WitnessKind};
 
 use super::{Grouping, ends_life, field_of, line_of};
 
@@ -64,7 +64,13 @@ fn shared_places(grouping: &Grouping<'_>, members: &[usize]) -> BTreeMap<Place, 
 /// A sentence about what is behind the group, if there is one.
 pub(super) fn cause(grouping: &Grouping<'_>, headline: usize, members: &[usize]) -> Option<String> {
     let finding = &grouping.findings[headline];
-    if finding.kind != Kind::DataRace || members.len() < 2 {
+    if finding.kind != Kind::DataRace {
+        return None;
+    }
+    if let Some(lock) = shared_by_both(finding) {
+        return Some(format!("both threads hold {lock}, but in shared mode only: a write needs it in exclusive mode"));
+    }
+    if members.len() < 2 {
         return None;
     }
     match grouping.ordered.get(&headline).and_then(|keys| keys.first()) {
@@ -72,6 +78,13 @@ pub(super) fn cause(grouping: &Grouping<'_>, headline: usize, members: &[usize])
         None if grouping.paired.contains(&headline) => Some(missing_lock(grouping, finding, members)),
         None => None,
     }
+}
+
+/// The lock that both sides of a race hold; at least one of them then holds it in shared mode.
+fn shared_by_both(finding: &Finding) -> Option<&str> {
+    let [first, second] = &finding.accesses[..] else { return None };
+    let is_shared = |lock: &&HeldLock| lock.shared && second.held.iter().any(|other| other.lock == lock.lock);
+    first.held.iter().find(is_shared).map(|lock| lock.lock.as_str())
 }
 
 /// `T1 and T2 may still run when main frees what they use`.

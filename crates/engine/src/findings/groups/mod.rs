@@ -73,7 +73,7 @@ pub fn assign(findings: &mut [Finding], facts: &CircumstancesById) {
     for finding in &mut *findings {
         (finding.group, finding.cause) = (None, None);
     }
-    for group in groups.into_iter().filter(|group| group.members.len() > 1) {
+    for group in groups {
         let id = findings[group.headline].id.clone();
         findings[group.headline].cause = group.cause;
         for member in group.members.into_iter().filter(|&member| member != group.headline) {
