@@ -275,6 +275,27 @@ mod tests {
     }
 
     #[test]
+    fn gcc_for_another_machine_is_another_program() {
+        let bin = Bin::new();
+        bin.gcc("cc", 12);
+        let environment = bin.environment(&[]);
+        let chosen = |target: &str, environment: &Environment| {
+            let compiler = find_compiler(Language::C, environment).expect("found");
+            retarget(compiler, vec![target.into(), "a.c".into()], Language::C, environment)
+        };
+        let target = "--target=aarch64-unknown-linux-gnu";
+        let missing = chosen(target, &environment).expect_err("no such compiler").to_string();
+        assert!(missing.contains("`gcc-aarch64-linux-gnu`"), "{missing}");
+        bin.script("aarch64-linux-gnu-gcc", "echo 'Target: aarch64-linux-gnu' >&2; echo 'gcc version 9.1.0' >&2");
+        let (compiler, args) = chosen(target, &environment).expect("found");
+        assert_eq!((compiler.architecture(), args), ("aarch64", vec!["a.c".into()]));
+        for own in ["--target=x86_64-linux-gnu", "--target=bpf"] {
+            let (compiler, args) = chosen(own, &environment).expect("found");
+            assert_eq!((compiler.version.major, args[0].as_os_str()), (12, OsStr::new(own)));
+        }
+    }
+
+    #[test]
     fn a_command_may_have_arguments_and_a_path_may_have_blanks() {
         let bin = Bin::new();
         bin.script("ccache", "exec \"$@\"");
