@@ -88,8 +88,11 @@ fn list(timeline: &Timeline, shown: &[Shown<'_>], layout: &Layout<'_>) -> String
         last = column;
         let line = match shown {
             Shown::Row(row) => {
-                let what = padded(&squeezed(&action(row), width), width);
-                format!("{what}{}", paint(FAINT, &place_short(&row.place).unwrap_or_default()))
+                let what = squeezed(&action(row), width);
+                match place_short(&row.place) {
+                    Some(place) => format!("{}{}", padded(&what, width), paint(FAINT, &place)),
+                    None => what,
+                }
             }
             Shown::Gap(count, Some(_)) => paint(FAINT, &format!("… {count} more")),
             Shown::Gap(count, None) => paint(FAINT, &format!("… {count} steps")),

@@ -19,7 +19,7 @@ public:
     inline static long total = 7;
     __attribute__((noinline)) void deposit(int amount) {
         balance += amount;
-        BLOCK(this, sizeof *this, balance, "this->balance");
+        BLOCK(this, sizeof *this, balance, "Account#1.balance");
         PLACE("bank::Account::deposit");
     }
 };
