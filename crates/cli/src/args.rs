@@ -10,6 +10,7 @@ use raddle_exec::open_values::OpenValues;
 use raddle_exec::scripts::{self, PartyScript};
 use raddle_vocab::party::PartyRole;
 
+use crate::cluster::args::{CoordinateArgs, StatusArgs, WorkerArgs};
 use crate::error::CommandError;
 use crate::formats::Format;
 
@@ -42,6 +43,12 @@ pub enum Command {
     Check(Box<CheckArgs>),
     /// Go on with a check that was interrupted
     Resume(Box<ResumeArgs>),
+    /// Check a program with the workers of a NATS server, on any number of machines
+    Coordinate(Box<CoordinateArgs>),
+    /// Work on the searches that were given to a NATS server
+    Worker(Box<WorkerArgs>),
+    /// Show the searches under way on a NATS server
+    Status(Box<StatusArgs>),
     /// Make one controlled execution
     Run(Box<RunArgs>),
     /// Run a witness, schedule or trace again
@@ -688,7 +695,7 @@ fn size(text: &str) -> Result<u64, String> {
 }
 
 /// A positive number of seconds.
-fn seconds(text: &str) -> Result<f64, String> {
+pub fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if seconds > 0.0 && seconds <= 1e9 => Ok(seconds),
         _ => Err("this is not a positive number of seconds".into()),

@@ -5,7 +5,7 @@
 
 pub mod build;
 mod printer;
-mod progress;
+pub mod progress;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -77,7 +77,8 @@ fn durability(args: &CheckArgs, words: &[OsString]) -> Result<Durability, Comman
     Ok(Durability { directory, after, command: words.to_vec() })
 }
 
-fn status(report: &Report) -> u8 {
+/// The exit status for a report.
+pub fn status(report: &Report) -> u8 {
     match report.verdict {
         _ if has_panicked(report) => exit_codes::UNUSABLE,
         Verdict::Verified => exit_codes::FINE,
@@ -97,6 +98,17 @@ pub fn check(
     durability: Option<Durability>,
     interrupted: Option<Interrupted>,
 ) -> Result<Report, CommandError> {
+    check_with(args, durability, interrupted, |checker| checker)
+}
+
+/// The same with a checker that is set up further.
+pub fn check_with(
+    args: &CheckArgs,
+    durability: Option<Durability>,
+    interrupted: Option<Interrupted>,
+    set_up: impl FnOnce(Checker) -> Checker,
+) -> Result<Report, CommandError> {
+    options(args)?.validate().map_err(raddle_engine::Error::from)?;
     let input = Input::of(&args.inputs)?;
     let directory = directory(args, &input);
     RunDirectory::create(&directory)?;
@@ -127,6 +139,7 @@ pub fn check(
     if let Some(interrupted) = interrupted {
         checker = checker.resume(interrupted);
     }
+    let mut checker = set_up(checker);
     let report = checker.run(&mut display)?;
     last_resort.stand_down();
     let Display { line, .. } = display;

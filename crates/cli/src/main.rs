@@ -4,6 +4,7 @@
 mod args;
 mod bug;
 mod check;
+mod cluster;
 mod config;
 mod csp;
 mod demo;
@@ -93,6 +94,9 @@ fn dispatch(cli: Cli, words: Vec<OsString>) -> CommandResult {
         Command::Cxx(args) => wrap(Language::Cxx, &args.args),
         Command::Check(args) => check::run(&args, &words),
         Command::Resume(args) => resume::run(&args),
+        Command::Coordinate(args) => cluster::coordinate(&args),
+        Command::Worker(args) => cluster::work(&args),
+        Command::Status(args) => cluster::status(&args),
         Command::Run(args) => run::run(&args),
         Command::Replay(args) => replay::run(&args),
         Command::Facts(args) => facts::run(&args),

@@ -150,6 +150,9 @@ pub enum Error {
     /// A saved search makes no sense.
     #[error("{0}; check the program anew")]
     Saved(#[from] raddle_explore::saved::Unusable),
+    /// A process cannot take part in a shared search.
+    #[error(transparent)]
+    Refused(#[from] crate::distributed::Refused),
     /// More accesses are suppressed than the runtime can treat as scheduling points.
     #[error("the suppressions match more than {0} accesses that race: fix some of them")]
     TooManySuppressed(usize),

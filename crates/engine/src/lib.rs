@@ -21,6 +21,7 @@
 //! | name a program, or compile one | [`Program`], [`Sources`] |
 //! | explore its schedules | [`Checker`] with [`CheckOptions`] |
 //! | make that survive an interruption, and go on | [`Durability`], [`Interrupted`] |
+//! | have many processes share that | [`distributed`] |
 //! | find races in reorderings of one run | [`Predictor`] with [`PredictorOptions`] |
 //! | run a recorded schedule again | [`Replay`] |
 //! | make one controlled execution | [`Runner`] with [`RunOptions`] |
@@ -48,6 +49,7 @@
 pub mod analysis;
 mod check;
 pub mod directory;
+pub mod distributed;
 pub mod durable;
 mod error;
 mod findings;
@@ -72,7 +74,7 @@ pub use durable::{Durability, Interrupted};
 pub use error::Error;
 pub use naming::place_text;
 pub use observed::Observed;
-pub use observer::{Observer, Progress};
+pub use observer::{Crew, Observer, Progress};
 pub use options::{CheckOptions, DEFAULT_MAX_EVENTS, Observe, OptionsError, Property, StrategyName, granularity_word};
 pub use panics::has_panicked;
 pub use predict::{Predicted, Predictor, PredictorOptions};

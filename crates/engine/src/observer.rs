@@ -36,4 +36,17 @@ pub struct Progress<'a> {
     pub findings: usize,
     /// Estimate of all executions that the search will make, if the strategy has one.
     pub estimate: Option<Estimate>,
+    /// Who works on it, if other processes do.
+    pub crew: Option<Crew>,
+}
+
+/// Other processes that work on a search.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Crew {
+    /// How many were heard of lately.
+    pub workers: u64,
+    /// Pieces of work that are done.
+    pub done: u64,
+    /// Pieces of work that are known and not done.
+    pub open: u64,
 }

@@ -205,6 +205,12 @@ pub enum OptionsError {
     /// A pruning strategy was given a bound on preemptions.
     #[error("--preemptions goes with --strategy auto, optimal, stateful, dpor or dfs: pruning looks at whole searches")]
     BoundedPruning,
+    /// A search that cannot be shared by several processes was to be.
+    #[error(
+        "{0} cannot be shared by several machines: leave it out (what is shared is --strategy optimal, without bounds \
+         on preemptions)"
+    )]
+    NotShared(&'static str),
     /// Something that needs the memory accesses of a program without hooks.
     #[error(
         "{0} needs the memory accesses of the program, which was not built with raddle: compile and link it with \
@@ -242,6 +248,28 @@ impl CheckOptions {
             return Err(OptionsError::BoundedPruning);
         }
         Ok(())
+    }
+
+    /// Refuses options that a search by several processes cannot be made with.
+    ///
+    /// # Errors
+    /// Which one.
+    pub fn validate_for_sharing(&self) -> Result<(), OptionsError> {
+        let refused = match self.strategy {
+            StrategyName::Auto | StrategyName::Optimal => None,
+            StrategyName::Stateful => Some("--strategy stateful"),
+            StrategyName::Dpor => Some("--strategy dpor"),
+            StrategyName::Pdp => Some("--strategy pdp"),
+            StrategyName::Dhtc => Some("--strategy dhtc"),
+            StrategyName::Random => Some("--strategy random"),
+            StrategyName::Pct => Some("--strategy pct"),
+            StrategyName::Pos => Some("--strategy pos"),
+            StrategyName::Dfs => Some("--strategy dfs"),
+        };
+        let bounded = self.preemptions.map(|_| "--preemptions");
+        let checked = self.self_check.map(|_| "--self-check");
+        let stopped = self.stop_at_first.then_some("--stop-at-first");
+        refused.or(bounded).or(checked).or(stopped).map_or(Ok(()), |option| Err(OptionsError::NotShared(option)))
     }
 
     /// Refuses options that a program without hooks cannot be checked with.

@@ -11,6 +11,7 @@
 //! | `command_line` | a compiler's command line | `cc::plan` |
 //! | `scripts` | a script of a client or peer | `exec::scripts` |
 //! | `journal` | the journal of an interrupted search | `journal`, `explore::saved` |
+//! | `tasks` | tasks and records of a shared search | `cluster::tree`, `explore::optimal::items` |
 //! | `suppressions` | a suppression file, and a name to match | `report::suppress` |
 //!
 //! `fuzz/` runs them with libFuzzer (`./x fuzz`). The test of this crate runs them on the files in
@@ -25,6 +26,7 @@ mod records;
 mod scripts;
 mod std_trace;
 mod suppressions;
+mod tasks;
 
 pub use command_line::command_line;
 pub use cspm::cspm;
@@ -34,12 +36,13 @@ pub use records::records;
 pub use scripts::scripts;
 pub use std_trace::std_trace;
 pub use suppressions::suppressions;
+pub use tasks::tasks;
 
 /// Takes any bytes.
 pub type Body = fn(&[u8]);
 
 /// All targets, by name.
-pub const TARGETS: [(&str, Body); 8] = [
+pub const TARGETS: [(&str, Body); 9] = [
     ("records", records),
     ("recording", recording),
     ("cspm", cspm),
@@ -48,4 +51,5 @@ pub const TARGETS: [(&str, Body); 8] = [
     ("scripts", scripts),
     ("suppressions", suppressions),
     ("journal", journal),
+    ("tasks", tasks),
 ];

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use raddle_engine::Progress;
+use raddle_engine::{Crew, Progress};
 use raddle_model::Estimate;
 use raddle_model::finding::{Finding, Report, Stats};
 use raddle_report::escape::clean;
@@ -90,12 +90,12 @@ impl ProgressLine {
 
     /// One more execution was made.
     pub fn update(&mut self, progress: &Progress<'_>) {
-        let Progress { stats, findings, estimate } = *progress;
+        let Progress { stats, findings, estimate, crew } = *progress;
         self.seen += 1;
         if let Some(live) = &mut self.live {
             live.update(stats, estimate);
         }
-        if (self.bar.is_hidden() && !self.is_log) || !self.seen.is_multiple_of(STRIDE) {
+        if (self.bar.is_hidden() && !self.is_log) || (crew.is_none() && !self.seen.is_multiple_of(STRIDE)) {
             return;
         }
         let now = Instant::now();
@@ -104,7 +104,10 @@ impl ProgressLine {
             return;
         }
         self.shown = Some(now);
-        let line = line(stats, findings, now - self.started, estimate);
+        let mut line = line(stats, findings, now - self.started, estimate);
+        if let Some(crew) = crew {
+            line += &of_crew(crew);
+        }
         if self.is_log {
             eprintln!("{line}");
         } else {
@@ -137,7 +140,14 @@ fn line(stats: &Stats, findings: usize, elapsed: Duration, estimate: Option<Esti
     text
 }
 
-fn duration(seconds: f64) -> String {
+/// Who works on the search.
+fn of_crew(Crew { workers, done, open }: Crew) -> String {
+    let noun = if workers == 1 { "worker" } else { "workers" };
+    format!(", {workers} {noun}, {done} tasks done, {open} open")
+}
+
+/// A time in words.
+pub fn duration(seconds: f64) -> String {
     match seconds {
         s if s < 120.0 => format!("about {s:.0} s"),
         s if s < 7200.0 => format!("about {:.0} min", s / 60.0),

@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod cluster;
 mod differential;
 mod durable;
 mod finish;
@@ -22,4 +23,5 @@ mod predict;
 mod pruning;
 mod real_programs;
 mod reports;
+mod same_binary;
 mod waiting;

@@ -4,12 +4,14 @@
 //! and told while the search goes on.
 
 mod auto;
+mod elsewhere;
 mod guidance;
 mod parallel;
 mod search;
 mod static_facts;
 mod strategies;
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -19,6 +21,7 @@ use raddle_model::finding::{Reason, Report, SCHEMA, Severity, Stats, verdict};
 use raddle_report::json;
 
 use crate::directory::{REPORT, RunDirectory, usual_directory};
+use crate::distributed::{Elsewhere, SharedJob, environment as job_environment};
 use crate::durable::{Durability, Interrupted, Keeper, ResumedCheck, RoundRow};
 use crate::error::Error;
 use crate::findings::collect::Collector;
@@ -32,14 +35,27 @@ use parallel::ParallelSetup;
 use search::{RESTART, SearchResult, SelfCheck, Session};
 use static_facts::StaticFacts;
 
+pub(crate) use search::is_compared;
+
 /// Checks a program.
-#[derive(Debug)]
 pub struct Checker {
     program: Program,
     options: CheckOptions,
     directory: PathBuf,
     durability: Option<Durability>,
     interrupted: Option<Interrupted>,
+    elsewhere: Option<Box<dyn Elsewhere>>,
+    /// Variables of the environment that a shared search has, beside the usual ones.
+    environment: Vec<OsString>,
+}
+
+impl std::fmt::Debug for Checker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Checker")
+            .field("program", &self.program)
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Checker {
@@ -49,7 +65,15 @@ impl Checker {
     pub fn new(program: Program) -> Self {
         let directory = usual_directory(&program.name());
         let options = CheckOptions::default();
-        Checker { program, options, directory, durability: None, interrupted: None }
+        Checker {
+            program,
+            options,
+            directory,
+            durability: None,
+            interrupted: None,
+            elsewhere: None,
+            environment: Vec::new(),
+        }
     }
 
     /// All options at once.
@@ -111,6 +135,13 @@ impl Checker {
         Checker { interrupted: Some(interrupted), ..self }
     }
 
+    /// Has other processes search, with `optimal`. The program has the usual variables of the environment and
+    /// these: `NAME`, or `NAME=VALUE`.
+    #[must_use]
+    pub fn elsewhere(self, elsewhere: Box<dyn Elsewhere>, environment: &[OsString]) -> Self {
+        Checker { elsewhere: Some(elsewhere), environment: environment.to_vec(), ..self }
+    }
+
     /// Suppressions that fitted nothing in the last check: their lines, from 1, with their texts.
     pub fn unused_suppressions(&self) -> impl Iterator<Item = (usize, &str)> {
         self.options.suppressions.unused()
@@ -126,6 +157,11 @@ impl Checker {
         self.options.validate()?;
         let begun = Instant::now();
         let mut options = self.target_options()?;
+        if self.elsewhere.is_some() {
+            self.options.validate_for_sharing()?;
+            self.options.strategy = StrategyName::Optimal;
+            options.environment = Some(job_environment(&self.environment));
+        }
         if options.sees_calls_only() {
             self.options.validate_for_calls()?;
         }
@@ -172,6 +208,9 @@ impl Checker {
         let elapsed = keeper.as_ref().map_or_else(|| begun.elapsed(), Keeper::elapsed);
         report.stats.seconds = elapsed.as_secs_f64();
         write_report(&self.directory, &report)?;
+        if let Some(elsewhere) = self.elsewhere.as_mut().filter(|_| !can_go_on(&report)) {
+            elsewhere.forget();
+        }
         if let Some(sentence) = keeper.and_then(Keeper::finish) {
             observer.note(&sentence);
         }
@@ -274,7 +313,20 @@ impl Checker {
             has_overwritten_lock: resumed.as_ref().is_some_and(|resumed| resumed.has_overwritten_lock),
         };
         let begun = Instant::now();
-        let (name, mut searched) = if options.strategy == StrategyName::Auto && options.preemptions.is_none() {
+        let shared = match &mut self.elsewhere {
+            Some(elsewhere) => {
+                let job = SharedJob::of(&self.program.name(), options, target_options)?;
+                let found = elsewhere::search(options, &mut session, &mut **elsewhere, &job, begun)?;
+                if found.is_none() {
+                    session.observer.note(HANDED_OVER);
+                }
+                found
+            }
+            None => None,
+        };
+        let (name, mut searched) = if let Some(searched) = shared {
+            (options.strategy, searched)
+        } else if options.strategy == StrategyName::Auto && options.preemptions.is_none() {
             auto::search(options, &mut session, parallel.as_ref(), begun, resumed.as_ref())?
         } else {
             let mut strategy = strategies::build(options, knowledge, parallel.is_some());
@@ -358,6 +410,10 @@ const CALLS_ONLY: &str = "the program was not built with raddle: only its calls 
 const CALLS_ONLY_COMPLETE: &str = "only the calls of a program that was not built with raddle are seen: there is no \
                                    deadlock, failed assertion or crash in any order of the calls to the thread \
                                    library; data races and atomic operations were not looked at";
+
+/// Said of a search that others were to make.
+const HANDED_OVER: &str = "the program waits busily or for input, or compares what plain writes change: what a process \
+                           learns of that holds for it alone, so this process searches by itself, from the beginning";
 
 /// What came of one search.
 struct Round {

@@ -127,7 +127,7 @@ impl FileRow {
 }
 
 /// A checksum of the running raddle: another build may search in another way.
-fn own_checksum() -> u32 {
+pub(crate) fn own_checksum() -> u32 {
     let own = std::env::current_exe().and_then(std::fs::read);
     own.map_or(0, |bytes| crc32fast::hash(&bytes))
 }

@@ -32,7 +32,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::directory::ROOT;
 use crate::error::Error;
-pub(crate) use identity::Identity;
+pub(crate) use identity::{Identity, own_checksum};
 pub(crate) use keeper::Keeper;
 
 /// The journal, in its directory.

@@ -25,7 +25,17 @@ pub(super) struct Frontier {
 impl Frontier {
     /// The whole search.
     pub fn new() -> Self {
-        Frontier { stack: vec![WorkItem::default()], batch: VecDeque::new(), under_way: VecDeque::new() }
+        Frontier::of_items(vec![WorkItem::default()])
+    }
+
+    /// These work items, the oldest first.
+    pub fn of_items(items: Vec<WorkItem>) -> Self {
+        Frontier { stack: items, batch: VecDeque::new(), under_way: VecDeque::new() }
+    }
+
+    /// All that is left, the oldest first.
+    pub fn into_items(self) -> Vec<WorkItem> {
+        self.stack.into_iter().chain(self.batch).chain(self.under_way).collect()
     }
 
     /// What to run next, if anything is known.

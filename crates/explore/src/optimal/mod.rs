@@ -87,8 +87,11 @@ mod expand;
 mod frontier;
 mod host_cache;
 mod inversions;
+pub mod items;
 mod long_lists;
 mod overtake;
+mod part;
+mod sample;
 mod schedule;
 mod sweep;
 mod trace_index;
@@ -107,6 +110,8 @@ use schedule::{ScheduleLoader, ScheduleSaver};
 use sweep::TreeSampler;
 
 pub use expand::Expander;
+pub use part::{PartWatcher, SearchPart};
+pub use sample::SizeSampler;
 pub use schedule::Schedule;
 
 /// A part of the search that can be explored by itself: one trace and all its descendants.
@@ -144,6 +149,8 @@ impl Expander {
 pub struct Optimal {
     frontier: Frontier,
     sampler: TreeSampler,
+    /// Whether its size is estimated.
+    takes_samples: bool,
     /// Why each run under way was asked for; oldest first.
     purposes: VecDeque<Purpose>,
     children: Vec<WorkItem>,
@@ -176,6 +183,7 @@ impl Optimal {
         Optimal {
             frontier: Frontier::new(),
             sampler: TreeSampler::default(),
+            takes_samples: true,
             purposes: VecDeque::new(),
             children: Vec::new(),
             expander: Expander::new(spurious),
@@ -184,6 +192,23 @@ impl Optimal {
             counted: 0,
             redundant: 0,
         }
+    }
+
+    /// A search of these work items and their descendants, whose size is not estimated.
+    #[must_use]
+    pub fn of_items(items: Vec<WorkItem>, spurious: u32) -> Self {
+        Optimal { frontier: Frontier::of_items(items), takes_samples: false, ..Optimal::new(spurious) }
+    }
+
+    /// The work item whose run comes back next.
+    fn oldest(&self) -> Option<&WorkItem> {
+        self.frontier.oldest()
+    }
+
+    /// The work items that were not explored, the oldest first. None may be under way.
+    #[must_use]
+    pub fn into_rest(self) -> Vec<WorkItem> {
+        self.frontier.into_items()
     }
 
     /// The run of the oldest work item did not follow its schedule.
@@ -243,7 +268,8 @@ impl Optimal {
 
 impl Strategy for Optimal {
     fn next(&mut self) -> Option<Request> {
-        if self.frontier.has_next()
+        if self.takes_samples
+            && self.frontier.has_next()
             && let Some(request) = self.sampler.next(self.runs())
         {
             self.purposes.push_back(Purpose::Sample);
