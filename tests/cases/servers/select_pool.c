@@ -7,7 +7,7 @@
 // check: --stop-at-first --client tcp:8080=HERE/ping.script
 // flags: -DSHARED_SET
 // verdict: bug
-// finding: data-race var=watched
+// finding: data-race var=watched[0]
 // check: --stop-at-first --client tcp:8080=HERE/ping.script
 // flags: -DNOT_TOLD
 // verdict: bug

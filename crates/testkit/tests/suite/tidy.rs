@@ -72,7 +72,9 @@ fn public_types_have_names_of_their_own() {
     let mut seen: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for path in files(&["rs"]) {
         let shown = path.display().to_string();
-        if !shown.contains("/src/") {
+        // The folders of the processors have the same modules with the same types.
+        let is_of_other_processor = shown.contains("/src/arch/") && !shown.contains("/x86_64/");
+        if !shown.contains("/src/") || is_of_other_processor {
             continue;
         }
         for line in read(&path).lines() {
