@@ -36,7 +36,8 @@ pub fn run(args: &CoordinateArgs) -> CommandResult {
         quiet: check.shown.quiet,
         job: None,
     };
-    let report = check::check_with(check, check::How::default(), |checker| checker.elsewhere(Box::new(server), &args.pass_env))?;
+    let report =
+        check::check_with(check, check::How::default(), |checker| checker.elsewhere(Box::new(server), &args.pass_env))?;
     Ok(check::status(&report))
 }
 
