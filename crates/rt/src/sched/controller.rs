@@ -285,6 +285,8 @@ fn close(job: &mut Job, start: *mut u64, status: RunStatus, code: i32) {
     // If the process has exited, this is its status, however the run ended.
     job.code = match status {
         RunStatus::Rest | RunStatus::Cut | RunStatus::Idle | RunStatus::Stopped => run.exit.unwrap_or(0),
+        // How many threads it needs: the run is repeated.
+        RunStatus::NeedPool => code,
         _ => run.exit.unwrap_or(code),
     };
     job.diverged_at = if status == RunStatus::Diverged { run.steps } else { u32::MAX };
