@@ -14,6 +14,7 @@ pub const TESTS: &[(&str, fn())] = &[
     ("a_right_program_is_not_verified", a_right_program_is_not_verified),
     ("what_atomic_operations_order_is_no_race", what_atomic_operations_order_is_no_race),
     ("a_thread_that_spins_is_let_go", a_thread_that_spins_is_let_go),
+    ("a_lock_that_is_written_over_unseen_is_named", a_lock_that_is_written_over_unseen_is_named),
     ("polling_is_no_livelock", polling_is_no_livelock),
     ("programs_of_the_system_do_their_work", programs_of_the_system_do_their_work),
     ("children_are_ordinary_programs", children_are_ordinary_programs),
@@ -147,6 +148,19 @@ fn a_thread_that_spins_is_let_go() {
     let done = place.raddle(&["run", "plain"]);
     assert_eq!(done.status(), Some(0), "{}", done.all());
     assert_eq!(answer(&place, &[]).2, Vec::<String>::new());
+}
+
+fn a_lock_that_is_written_over_unseen_is_named() {
+    let place = Place::new();
+    let overwrites = include_str!("../../../../tests/cases/mutex/overwritten_while_held.c");
+    plain(&place, overwrites, &[]);
+    assert_eq!(answer(&place, &[]), incomplete());
+    let done = place.raddle(&["check", "plain"]);
+    assert!(done.stdout().contains("a lock was overwritten while it was held"), "{}", done.all());
+    assert!(!done.stdout().contains("bug of raddle"), "{}", done.all());
+    plain(&place, include_str!("../../../../tests/cases/race/huge_access.c"), &["-w"]);
+    let (verdict, code, kinds) = answer(&place, &[]);
+    assert_eq!((verdict.as_str(), code.as_str(), kinds), ("bug", "observe-sync", vec!["crash".into()]));
 }
 
 fn polling_is_no_livelock() {

@@ -10,7 +10,7 @@ use raddle_explore::pool::{Analyser, Analysis, Warmup};
 use raddle_model::defect::Signature;
 use raddle_model::{DefectFinder, SyncState, TargetError};
 
-use super::search::is_compared;
+use super::search::{compared, is_compared};
 use crate::findings::behind::Behind;
 use crate::options::{CheckOptions, StrategyName};
 use crate::panics;
@@ -67,7 +67,8 @@ impl ParallelSetup {
     fn analyser(&self) -> impl FnOnce() -> Option<Analyser> + Send + use<> {
         let (expands, spurious, self_check) = (self.expands, self.spurious, self.self_check);
         let finder = DefectFinder::allowing(&self.allowed_exits).until_idle(self.target_options.until_idle);
-        move || expands.then(|| expander(spurious, self_check, finder))
+        let sees_calls_only = self.target_options.sees_calls_only();
+        move || expands.then(|| expander(spurious, self_check, finder, sees_calls_only))
     }
 }
 
@@ -78,7 +79,7 @@ fn start(options: Options) -> Result<NativeTarget, TargetError> {
 /// Finds children and defects where the execution was made. It is kept if it shows something that
 /// this worker has not seen before, tells something new about the cause of a failure, or is due for
 /// a check of raddle itself.
-fn expander(spurious: u32, self_check: Option<u64>, mut finder: DefectFinder) -> Analyser {
+fn expander(spurious: u32, self_check: Option<u64>, mut finder: DefectFinder, sees_calls_only: bool) -> Analyser {
     let mut expander = Expander::new(spurious);
     let mut semantics = SyncState::new(spurious);
     let mut known: BTreeSet<Signature> = BTreeSet::new();
@@ -96,7 +97,8 @@ fn expander(spurious: u32, self_check: Option<u64>, mut finder: DefectFinder) ->
             keep |= known.insert(defect.signature);
         }
         keep |= finder.has_overwritten_lock() && !std::mem::replace(&mut knows_overwritten, true);
-        let disagreement = is_compared(number + 1).then(|| semantics.check(execution).err()).flatten();
+        let disagreement =
+            is_compared(number + 1).then(|| compared(&mut semantics, execution, sees_calls_only).err()).flatten();
         let note = disagreement.map(|disagreement| disagreement.to_string());
         Analysis { expansion: Some(expansion), keep, note }
     })

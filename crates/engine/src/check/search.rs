@@ -8,6 +8,7 @@ use raddle_explore::pool::RunOutcome;
 use raddle_explore::saved::{Loader, Saver};
 use raddle_explore::{Classification, IncompleteReason, Strategy, WorkerPool};
 use raddle_model::finding::{Reason, Stats};
+use raddle_model::semantics::Disagreement;
 use raddle_model::{Choice, Execution, Request, SyncState, TargetError};
 use raddle_vocab::policy::{Policy, mix};
 
@@ -105,6 +106,7 @@ impl Session<'_, '_> {
             runs_before: self.runs_before,
             example: &mut self.example,
             semantics: SyncState::new(self.spurious),
+            sees_calls_only: self.target.options().sees_calls_only(),
             last: resumed.as_ref().map_or_else(Stats::default, |resumed| figures(resumed.progress())),
             ended: None,
             seen: resumed.as_ref().map_or(0, ResumedSearch::number),
@@ -154,6 +156,8 @@ struct SearchMonitor<'a, 'b> {
     example: &'a mut Option<Execution>,
     /// Replays executions.
     semantics: SyncState,
+    /// Whether accesses to memory are not seen.
+    sees_calls_only: bool,
     last: Stats,
     ended: Option<StopReason>,
     seen: u64,
@@ -265,7 +269,7 @@ impl SearchMonitor<'_, '_> {
     }
 
     fn doubts(&mut self, execution: &Execution, fresh: bool, compare: bool) -> Option<Reason> {
-        if compare && let Err(disagreement) = self.semantics.check(execution) {
+        if compare && let Err(disagreement) = compared(&mut self.semantics, execution, self.sees_calls_only) {
             return Some(disagrees(&disagreement.to_string()));
         }
         // A race makes the order of independent operations matter.
@@ -322,6 +326,15 @@ pub fn is_compared(number: u64) -> bool {
     number <= CLOSELY || number.is_multiple_of(SPARSELY)
 }
 
+/// Compares an execution with the semantics.
+pub fn compared(
+    semantics: &mut SyncState,
+    execution: &Execution,
+    sees_calls_only: bool,
+) -> Result<(), Box<Disagreement>> {
+    if sees_calls_only { semantics.check_calls(execution) } else { semantics.check(execution) }
+}
+
 fn disagrees(disagreement: &str) -> Reason {
     let text = format!("raddle's runtime and its model disagree, which is a bug of raddle: {disagreement}");
     reason("disagreement", &text)
@@ -364,7 +377,11 @@ fn again(execution: &Execution, spurious: u32) -> Request {
         Choice { thread: event.thread, choice }
     };
     let schedule = execution.events.iter().map(choose).collect();
-    Request { schedule, policy: Policy::LeastRank, max_events: execution.recorded.saturating_add(1) }
+    Request {
+        schedule,
+        policy: Policy::LeastRank,
+        max_events: execution.recorded.saturating_mul(2).saturating_add(1000),
+    }
 }
 
 fn reason(code: &str, text: &str) -> Reason {

@@ -29,11 +29,30 @@ impl SyncState {
     /// # Errors
     /// The first event that the semantics does not allow.
     pub fn check(&mut self, execution: &Execution) -> Result<(), Box<Disagreement>> {
+        self.compare(execution, reused)
+    }
+
+    /// The same for a program whose accesses are not seen: it may have written over any object since the
+    /// last event on it. A held lock that it writes over is noticed by
+    /// [`DefectFinder::has_overwritten_lock`](crate::DefectFinder::has_overwritten_lock).
+    ///
+    /// # Errors
+    /// As [`SyncState::check`].
+    pub fn check_calls(&mut self, execution: &Execution) -> Result<(), Box<Disagreement>> {
+        self.compare(execution, |execution, index| execution.events[index].op.address())
+    }
+
+    /// `rewritten`: the object of an event, if its memory may have been written since the last event on it.
+    fn compare(
+        &mut self,
+        execution: &Execution,
+        rewritten: impl Fn(&Execution, usize) -> Option<u64>,
+    ) -> Result<(), Box<Disagreement>> {
         self.prepare(execution);
         for (index, event) in execution.events.iter().enumerate() {
             if !is_allowed(self, event) {
                 let expected = self.outcome(event, 0);
-                if let Some(object) = reused(execution, index) {
+                if let Some(object) = rewritten(execution, index) {
                     self.set_object(object, State::Untouched);
                 }
                 if !is_allowed(self, event) {
