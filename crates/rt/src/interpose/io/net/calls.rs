@@ -90,7 +90,7 @@ fn take_connection(call: &SocketCall, flags: i32) -> Result<(i32, usize), Errno>
         return Err(libc::EOPNOTSUPP);
     }
     let listener = loop {
-        call.turn(if waits && !is_timed { libc::POLLIN } else { 0 }, None);
+        call.interruptible_turn(if waits && !is_timed { libc::POLLIN } else { 0 })?;
         let this = socket(call.index);
         if this.phase != SocketPhase::Listening {
             return Err(libc::EINVAL);

@@ -161,7 +161,9 @@ fn send_stream(call: &SocketCall, pieces: &Pieces, flags: i32) -> Result<usize, 
     // A call that waits goes on until all is sent.
     let portion = if waits { Portion::All } else { partial::choose(total, call.pc) };
     loop {
-        call.turn(if waits && !is_timed { libc::POLLOUT } else { 0 }, None);
+        if let Err(code) = call.interruptible_turn(if waits && !is_timed { libc::POLLOUT } else { 0 }) {
+            return if sent > 0 { Ok(sent) } else { Err(code) };
+        }
         match send_part(call.index, pieces, sent, portion) {
             Ok(len) if sent + len < total && waits => sent += len,
             Ok(len) => return Ok(sent + len),
@@ -404,7 +406,9 @@ fn receive_stream(call: &SocketCall, pieces: &Pieces, flags: i32) -> Result<Rece
     let never_waits = !waits || is_timed || total == 0;
     let portion = if wants_all && waits { Portion::All } else { partial::choose(total, call.pc) };
     let result = loop {
-        call.turn(if never_waits { 0 } else { libc::POLLIN }, None);
+        if let Err(code) = call.interruptible_turn(if never_waits { 0 } else { libc::POLLIN }) {
+            break if got > 0 { Ok(got) } else { Err(code) };
+        }
         match receive_part(call.index, pieces, got, flags, portion) {
             Ok(0) => break Ok(got),
             Ok(len) => {
@@ -470,7 +474,7 @@ pub fn first_message(index: usize) -> usize {
 fn receive_whole(call: &SocketCall, pieces: &Pieces, flags: i32) -> Result<Received, Errno> {
     let waits = call.waits(flags);
     let is_timed = waits && call.is_timed(libc::SO_RCVTIMEO);
-    call.turn(if waits && !is_timed { libc::POLLIN } else { 0 }, None);
+    call.interruptible_turn(if waits && !is_timed { libc::POLLIN } else { 0 })?;
     let this = socket(call.index);
     if this.is_connected_kind() && !matches!(this.phase, SocketPhase::Connected | SocketPhase::Reset) {
         return Err(libc::ENOTCONN);

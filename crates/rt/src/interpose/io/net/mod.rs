@@ -33,6 +33,7 @@ use raddle_wire::{config_flag, limit};
 use self::address::Address;
 use crate::interpose::io::descriptors::{MAX_CHANNELS, set_channel};
 use crate::interpose::io::{descriptor_ends, overlay, queues, slots};
+use crate::interpose::process::couriers::{self, InterruptibleCall};
 use crate::library::calls as unmodelled;
 use crate::restore::undo;
 use crate::sched;
@@ -328,6 +329,23 @@ impl SocketCall {
         sched::arrive(op);
         sched::commit(&op, Outcome::Done, 0, 0);
         run().me().private.socket = 0;
+    }
+
+    /// As [`SocketCall::turn`], for a wait that a signal handler may interrupt; fails with `EINTR` if one
+    /// has ended it.
+    fn interruptible_turn(&self, events: i16) -> Result<(), overlay::Errno> {
+        if events != 0 {
+            couriers::begin_call(InterruptibleCall::Restarts, self.pc);
+        }
+        run().me().private.socket = self.index as u16 + 1;
+        let arg = slots::may_make_ready(io::waits_for(self.descriptor, events));
+        let op = AnnouncedOp::new(OpKind::Io, io::file(socket(self.index).thing), arg, self.pc);
+        sched::arrive(op);
+        let is_interrupted = couriers::end_call() && !readiness::can_go_on(self.index, events);
+        let nothing = if is_interrupted { io::OBSERVES | io::UNORDERED } else { 0 };
+        sched::commit(&AnnouncedOp { arg: op.arg | nothing, ..op }, Outcome::Done, 0, 0);
+        run().me().private.socket = 0;
+        if is_interrupted { Err(libc::EINTR) } else { Ok(()) }
     }
 
     /// As [`SocketCall::turn`], for a call that only looks at the socket.
