@@ -2,7 +2,8 @@
 //!
 //! Compiled with `-O0`, the program makes exactly the transitions of the abstract one, and no data
 //! access that the abstract one does not make: registers and handles are locals whose address is
-//! never taken.
+//! never taken. An optimising compiler leaves accesses out, unless they are volatile, and all that does
+//! not reach a result ([`Style`]).
 
 use std::fmt::Write as _;
 
@@ -20,6 +21,19 @@ pub struct Printed {
     /// where there is none.
     pub lines: Vec<u32>,
 }
+
+/// How programs are printed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Style {
+    /// Variables are volatile: no compiler adds or removes an access.
+    pub volatile: bool,
+    /// What registers hold at the end of a thread is kept, and main exits with a status that
+    /// depends on all that is kept and on all variables, if it has joined all threads.
+    pub shows_end: bool,
+}
+
+/// Registers that are kept at the end of a thread: those that programs compute with.
+const KEPT: usize = 5;
 
 const HEAD: &str = "\
 #define _GNU_SOURCE
@@ -52,7 +66,13 @@ UNSEEN pthread_t start(void *(*body)(void *), int arg)
 /// Prints a program.
 #[must_use]
 pub fn print(program: &AbstractProgram) -> Printed {
-    let mut printer = Printer { program, functions: Vec::new(), pc: 0 };
+    print_as(program, Style::default())
+}
+
+/// Prints a program in a style.
+#[must_use]
+pub fn print_as(program: &AbstractProgram, style: Style) -> Printed {
+    let mut printer = Printer { program, style, functions: Vec::new(), pc: 0 };
     for number in 0..program.bodies.len() {
         printer.body(number);
     }
@@ -63,7 +83,10 @@ pub fn print(program: &AbstractProgram) -> Printed {
         printer.function(format!("static void f{number}(int arg)"), "arg", lines);
     }
     let mut text = HEAD.to_string();
-    declarations(program, &mut text);
+    declarations(program, style, &mut text);
+    if style.shows_end {
+        end_of_program(program, &mut text);
+    }
     let mut lines = vec![0; printer.pc as usize + 1];
     let mut line = text.lines().count() as u32;
     for (source, pc) in printer.functions {
@@ -77,7 +100,40 @@ pub fn print(program: &AbstractProgram) -> Printed {
     Printed { text, lines }
 }
 
-fn declarations(program: &AbstractProgram, text: &mut String) {
+/// What keeps registers, and what makes a status of all that is there at the end.
+fn end_of_program(program: &AbstractProgram, text: &mut String) {
+    let threads = program.bodies.len();
+    let _ = writeln!(text, "static int kept[{threads}][{KEPT}];");
+    let _ = writeln!(text, "UNSEEN void keep(int *to, {})\n{{", registers("int r"));
+    let _ = writeln!(text, "    int all[] = {{ {} }};", registers("r"));
+    let _ = writeln!(text, "    for (int i = 0; i < {KEPT}; i++) to[i] = all[i];\n}}");
+    text.push_str("UNSEEN int status(void)\n{\n    unsigned sum = 0;\n");
+    for (id, var) in program.vars.iter().enumerate() {
+        let element = if var.len == 1 { format!("v{id}") } else { format!("v{id}[i]") };
+        let _ = writeln!(text, "    for (int i = 0; i < {}; i++) sum = sum * 31 + {element};", var.len);
+    }
+    let _ = writeln!(text, "    for (int t = 1; t < {threads}; t++)");
+    let _ = writeln!(text, "        for (int i = 0; i < {KEPT}; i++) sum = sum * 37 + kept[t][i];");
+    text.push_str("    return (sum ^ sum >> 7 ^ sum >> 14 ^ sum >> 21) & 127;\n}\n\n");
+}
+
+/// The registers that are kept, separated by commas.
+fn registers(before: &str) -> String {
+    (0..KEPT).map(|register| format!("{before}{register}")).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether main creates all threads and joins them.
+fn joins_all(program: &AbstractProgram) -> bool {
+    let count = |is_it: fn(&AbstractOp) -> bool| {
+        program.bodies[0].iter().filter(|stmt| matches!(stmt, Stmt::Op(op) if is_it(op))).count()
+    };
+    let threads = (1..program.bodies.len()).filter(|&body| !program.is_handler(body)).count();
+    let created = count(|op| matches!(op, AbstractOp::Create { .. }));
+    created == threads && count(|op| matches!(op, AbstractOp::Join(_))) == threads
+}
+
+fn declarations(program: &AbstractProgram, style: Style, text: &mut String) {
+    let volatile = if style.volatile { "volatile " } else { "" };
     text.push('\n');
     if program.has_handlers() {
         text.push_str("#include <signal.h>\nstatic pthread_t main_thread;\n");
@@ -89,7 +145,7 @@ fn declarations(program: &AbstractProgram, text: &mut String) {
         } else {
             format!("{{ [0 ... {}] = {} }}", var.len - 1, var.init)
         };
-        let _ = writeln!(text, "static int v{id}{} = {init};", array(var.len));
+        let _ = writeln!(text, "static {volatile}int v{id}{} = {init};", array(var.len));
     }
     for (id, mutex) in program.mutexes.iter().enumerate() {
         let init = match mutex.kind {
@@ -134,6 +190,7 @@ type Line = (String, Option<u64>);
 
 struct Printer<'a> {
     program: &'a AbstractProgram,
+    style: Style,
     /// Functions that are complete.
     functions: Vec<Line>,
     /// Places so far, numbered as the interpreter does.
@@ -152,6 +209,7 @@ impl Printer<'_> {
         } else {
             (head, leave)
         };
+        let leave = &self.leaving(number, leave);
         let mut lines = Vec::new();
         if number == 0 && self.program.has_handlers() {
             lines.push(("    main_thread = pthread_self();".into(), None));
@@ -170,6 +228,16 @@ impl Printer<'_> {
         self.block(&self.program.bodies[number], &mut lines, 1, leave);
         self.line(&mut lines, 1, leave.into());
         self.function(head, if number == 0 { "0" } else { "(int)(long)arg" }, lines);
+    }
+
+    /// The same statement, with what shows the end.
+    fn leaving(&self, number: usize, leave: &str) -> String {
+        match number {
+            _ if !self.style.shows_end => leave.into(),
+            0 if joins_all(self.program) => "return status();".into(),
+            0 => leave.into(),
+            _ => format!("{{ keep(kept[{number}], {}); {leave} }}", registers("r")),
+        }
     }
 
     /// Completes a function.

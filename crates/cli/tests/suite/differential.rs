@@ -31,7 +31,7 @@ const PROGRAMS: u64 = 220;
 const COMPILERS: [&str; 2] = ["gcc", "clang-19"];
 
 /// An error: kind, detail and lines.
-type Error = (String, String, BTreeSet<u64>);
+pub type Error = (String, String, BTreeSet<u64>);
 
 /// Whether an error that was reported is this one. A deadlock is reported with every thread that
 /// waits, those that only wait for the others included.
@@ -43,18 +43,18 @@ fn is_report_of(found: &Error, error: &Error) -> bool {
 
 /// What a search says about a program.
 #[derive(Debug, PartialEq, Eq)]
-struct Answer {
-    errors: BTreeSet<Error>,
+pub struct Answer {
+    pub errors: BTreeSet<Error>,
     executions: u64,
 }
 
 impl Answer {
-    fn has_race(&self) -> bool {
+    pub fn has_race(&self) -> bool {
         self.errors.iter().any(|(kind, ..)| kind == "data-race")
     }
 
     /// Whether these are the errors that there are.
-    fn reports(&self, truth: &Answer) -> bool {
+    pub fn reports(&self, truth: &Answer) -> bool {
         let is_real = |found: &Error| truth.errors.iter().any(|error| is_report_of(found, error));
         let is_reported = |error: &Error| self.errors.iter().any(|found| is_report_of(found, error));
         self.errors.iter().all(is_real) && truth.errors.iter().all(is_reported)
@@ -67,7 +67,7 @@ impl Answer {
 }
 
 /// Everything that can happen, by exhaustive search in memory; `None` if there is too much of it.
-fn truth(program: &AbstractProgram, printed: &Printed, granularity: Granularity) -> Option<Answer> {
+pub fn truth(program: &AbstractProgram, printed: &Printed, granularity: Granularity) -> Option<Answer> {
     let mut finder = DefectFinder::new();
     let mut errors = BTreeSet::new();
     let mut strategy = MaxExecutions::new(Dfs::of_traces(0), PREFIXES);
@@ -97,6 +97,11 @@ fn checked(place: &Place, options: &[&str]) -> Result<Answer, String> {
     if !report["reason"].is_null() && report["reason"]["code"] != "racy-values" {
         return Err(format!("{words:?}: {}", report["reason"]));
     }
+    Ok(answer(&report))
+}
+
+/// What a report says.
+pub fn answer(report: &Value) -> Answer {
     let findings = report["findings"].as_array().into_iter().flatten();
     let errors = findings.filter(|finding| finding["severity"] == "error").map(|finding| {
         let word = |name: &str| finding[name].as_str().unwrap_or_default().to_string();
@@ -104,11 +109,11 @@ fn checked(place: &Place, options: &[&str]) -> Result<Answer, String> {
         let lines = places.filter_map(|access| access["place"]["line"].as_u64()).collect();
         (word("kind"), word("detail"), lines)
     });
-    Ok(Answer { errors: errors.collect(), executions: report["stats"]["executions"].as_u64().unwrap_or(0) })
+    Answer { errors: errors.collect(), executions: report["stats"]["executions"].as_u64().unwrap_or(0) }
 }
 
 /// The program with sleeps before some of its operations, which make no difference.
-fn with_sleeps(printed: Printed, seed: u64) -> Printed {
+pub fn with_sleeps(printed: Printed, seed: u64) -> Printed {
     let lines: Vec<&str> = printed.text.lines().collect();
     let is_free = |number: usize| {
         let (line, before) = (lines[number].trim_start(), lines[number - 1].trim_end());

@@ -22,4 +22,5 @@ mod predict;
 mod pruning;
 mod real_programs;
 mod reports;
+mod same_binary;
 mod waiting;

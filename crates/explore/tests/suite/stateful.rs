@@ -115,6 +115,18 @@ fn agrees_with_brute_force_about_busy_waiting() {
     assert!(compared > sample(500), "{compared}");
 }
 
+#[test]
+fn agrees_with_brute_force_about_handlers_and_sections() {
+    let knobs = |seed: u64| Knobs {
+        handlers: !seed.is_multiple_of(3),
+        sections: seed.is_multiple_of(3),
+        awaits: false,
+        ..Knobs::drawn(seed ^ 0x7373, 2, 3)
+    };
+    let compared = compare(seeds(1000), knobs);
+    assert!(compared > sample(200), "{compared}");
+}
+
 /// Two reads, and a write that is asleep before both: it does not stand for the write behind the second
 /// read, which the first one hides.
 #[test]
