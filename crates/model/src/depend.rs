@@ -4,6 +4,7 @@
 //! that do not commute. What an event touches follows from the event itself (its kind, operands and
 //! outcome), so executions with the same events have the same dependence.
 
+use raddle_vocab::io;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
@@ -89,6 +90,9 @@ pub fn footprint(event: &Event) -> Footprint {
     event.op.footprint(event.thread, &mut prints);
     if event.exposed {
         prints.push(program_touch(event.thread));
+        if event.changes_takers() {
+            prints.push(file_touch(io::file(io::TAKERS), Mode::Share));
+        }
     }
     prints
 }

@@ -2,10 +2,10 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use raddle_vocab::{Failure, Misuse, RunStatus, Words};
+use raddle_vocab::{Failure, Misuse, RunStatus, Words, handler};
 use serde::{Deserialize, Serialize};
 
-use crate::object::{Op, OpTraits, Operation as _, UnpackError};
+use crate::object::{Op, OpTraits, Operation as _, ThreadOp, UnpackError};
 use crate::saved::{EventRow, IncidentRow};
 use crate::thread::ThreadInfo;
 
@@ -67,6 +67,18 @@ impl Event {
     #[must_use]
     pub fn new(thread: u16, op: Op) -> Self {
         Event { thread, pc: 0, accesses: 0, held: HeldRead::NONE, exposed: false, op }
+    }
+
+    /// Whether it changes which threads can take a signal that is sent to the process: it begins or ends
+    /// the life of a thread that is no courier.
+    #[must_use]
+    pub(crate) fn changes_takers(&self) -> bool {
+        let place = match self.op {
+            Op::Thread(ThreadOp::Create { entry, failed: false, .. }) => entry,
+            Op::Thread(ThreadOp::End) => self.pc,
+            _ => return false,
+        };
+        handler::of_place(place).is_none()
     }
 
     /// The same for an operation in the words of the wire.

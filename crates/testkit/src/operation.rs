@@ -77,7 +77,7 @@ impl Lowering<'_> {
             }
             AbstractOp::Join(slot) => Operation::Thread(ThreadOp::Join { thread: handle(*slot), refused: false }),
             AbstractOp::HandlerBegin => Operation::Signal(SignalOp::Begin(HANDLING)),
-            AbstractOp::HandlerReturn => Operation::Signal(SignalOp::Return(HANDLING)),
+            AbstractOp::HandlerReturn => Operation::Signal(SignalOp::Return { handling: HANDLING, awaited: 0 }),
             AbstractOp::SectionBegin => section(MutexAction::Lock(Patience::Block)),
             AbstractOp::SectionEnd => section(MutexAction::Unlock),
             AbstractOp::Choose(_, values) => {

@@ -84,6 +84,9 @@ pub const NO_DESCRIPTOR: u16 = DESCRIPTOR as u16;
 
 /// All pending signals, which are one object.
 pub const SIGNALS: u64 = file(0);
+/// The thing that stands for which threads there are to take a signal that is sent to the process: those
+/// that were created and have not ended. It is even, and between the lists and the endpoints.
+pub const TAKERS: u32 = 1 << 16;
 /// All sockets that are connected by address, which are one object.
 pub const NETWORK: u64 = FILES - 1;
 

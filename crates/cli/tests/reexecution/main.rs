@@ -29,11 +29,6 @@ const SEEDS: u64 = 100;
 /// pipe.
 const CHILD: &str = "RADDLE_PRINTING_CHILD";
 
-/// Cases that do not do the same in every order of steps that count as independent: what a signal to the
-/// process finds depends on threads that begin and end, and what is left of a thread whose handler has
-/// failed on its last accesses. docs/limits.md says so.
-const KNOWN_TO_DIFFER: [&str; 2] = ["signals/to_any_thread.c", "signals/blocked_section.c"];
-
 fn main() {
     if let Ok(job) = std::env::var(CHILD) {
         let (mode, program) = job.split_once(':').expect("mode and program");
@@ -55,9 +50,6 @@ fn main() {
     let cases = common::sources("cases");
     for source in common::all_sources("cases") {
         let name = source.strip_prefix(&cases).unwrap_or(&source).display().to_string();
-        if KNOWN_TO_DIFFER.contains(&name.as_str()) {
-            continue;
-        }
         trials.push(Trial::test(format!("cases/{name}"), move || same::check_case(&source)));
     }
     for source in common::all_sources("programs/fresh") {

@@ -67,7 +67,7 @@ impl Effect {
             Op::Thread(ThreadOp::Join { thread, refused: false } | ThreadOp::Detach { thread }) => {
                 Effect::Names(thread, thread)
             }
-            Op::Signal(SignalOp::Begin(handling) | SignalOp::Return(handling)) => {
+            Op::Signal(SignalOp::Begin(handling) | SignalOp::Return { handling, .. }) => {
                 Effect::Names(handling.target, handling.onto)
             }
             _ => Effect::None,

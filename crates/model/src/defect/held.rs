@@ -78,7 +78,7 @@ impl Holdings {
     pub fn apply(&mut self, event: &Event, number: u32) {
         match event.op {
             Op::Signal(SignalOp::Begin(handling)) => self.handlers.push((event.thread, handling)),
-            Op::Signal(SignalOp::Return(_)) => self.handlers.retain(|(courier, _)| *courier != event.thread),
+            Op::Signal(SignalOp::Return { .. }) => self.handlers.retain(|(courier, _)| *courier != event.thread),
             _ => {}
         }
         match event.op.lock_change() {

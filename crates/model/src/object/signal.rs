@@ -10,15 +10,18 @@
 //! courier. What the suspended thread did before happens before the handler, and the handler before
 //! what the thread does next: they are one thread in the program.
 //!
+//! A return may end the call that the suspended thread is in: if that still waits. So it depends on what
+//! may end the wait, too.
+//!
 //! Whether a signal is still pending and not blocked is known to the target only: all that changes it
 //! touches the pending signals, as a beginning does.
 
 use raddle_vocab::handler::{self, Handling};
 use raddle_vocab::io::SIGNALS;
-use raddle_vocab::{OpKind, Outcome, Words};
+use raddle_vocab::{OpKind, Outcome, Words, io};
 
 use super::{Namer, Operation, OrderSink, UnpackError};
-use crate::depend::{Footprint, Mode, file_touch, program_touch};
+use crate::depend::{Footprint, Mode, file_touch, object_touch, program_touch};
 use crate::semantics::{Life, SyncState};
 
 /// An operation around a handler.
@@ -27,7 +30,12 @@ pub enum SignalOp {
     /// The handler begins.
     Begin(Handling),
     /// The handler has returned.
-    Return(Handling),
+    Return {
+        /// What it is about.
+        handling: Handling,
+        /// What the call waits for that the handler interrupts; 0 if there is none.
+        awaited: u64,
+    },
     /// A call begins that a handler may interrupt: a handler that runs before does not end its wait.
     Call,
 }
@@ -38,14 +46,22 @@ impl SignalOp {
     #[inline]
     pub fn handling(&self) -> Option<&Handling> {
         match self {
-            SignalOp::Begin(handling) | SignalOp::Return(handling) => Some(handling),
+            SignalOp::Begin(handling) | SignalOp::Return { handling, .. } => Some(handling),
             SignalOp::Call => None,
+        }
+    }
+
+    /// What the call waits for that a handler, which returns, interrupts; 0 if there is none.
+    fn awaited(&self) -> u64 {
+        match *self {
+            SignalOp::Return { awaited, .. } => awaited,
+            SignalOp::Begin(_) | SignalOp::Call => 0,
         }
     }
 
     /// The same operation where threads have other numbers.
     pub(super) fn renumbered(mut self, number: &impl Fn(u16) -> u16) -> Self {
-        if let SignalOp::Begin(handling) | SignalOp::Return(handling) = &mut self {
+        if let SignalOp::Begin(handling) | SignalOp::Return { handling, .. } = &mut self {
             (handling.target, handling.onto) = (number(handling.target), number(handling.onto));
         }
         self
@@ -57,7 +73,7 @@ impl Operation for SignalOp {
     fn kind(&self) -> OpKind {
         match self {
             SignalOp::Begin(_) => OpKind::Deliver,
-            SignalOp::Return(_) => OpKind::HandlerReturn,
+            SignalOp::Return { .. } => OpKind::HandlerReturn,
             SignalOp::Call => OpKind::CallBegin,
         }
     }
@@ -67,7 +83,7 @@ impl Operation for SignalOp {
     }
 
     fn pack(&self) -> Words {
-        Words::new(self.kind()).on(0, self.handling().map_or(0, |handling| handling.pack()))
+        Words::new(self.kind()).on(self.awaited(), self.handling().map_or(0, |handling| handling.pack()))
     }
 
     fn unpack(words: &Words) -> Result<Self, UnpackError> {
@@ -77,7 +93,7 @@ impl Operation for SignalOp {
         }
         Ok(match words.kind {
             OpKind::Deliver => SignalOp::Begin(handling),
-            OpKind::HandlerReturn => SignalOp::Return(handling),
+            OpKind::HandlerReturn => SignalOp::Return { handling, awaited: words.obj },
             _ => SignalOp::Call,
         })
     }
@@ -85,7 +101,7 @@ impl Operation for SignalOp {
     fn attempt(&self, thread: u16, state: &SyncState, _choice: u16) -> Option<Outcome> {
         let possible = match self {
             SignalOp::Begin(handling) => state.thread(handling.target).life == Life::Alive,
-            SignalOp::Return(handling) => state.thread(handling.onto).suspended == Some(thread),
+            SignalOp::Return { handling, .. } => state.thread(handling.onto).suspended == Some(thread),
             SignalOp::Call => true,
         };
         possible.then_some(Outcome::Done)
@@ -106,7 +122,7 @@ impl Operation for SignalOp {
                 state.change_thread(handling.onto, |suspended| suspended.suspended = Some(thread));
                 state.change_thread(thread, |courier| courier.acts_for = Some(handling.target));
             }
-            SignalOp::Return(handling) => {
+            SignalOp::Return { handling, .. } => {
                 state.change_thread(handling.onto, |suspended| {
                     suspended.suspended = None;
                     suspended.interrupted |= handling.interrupts;
@@ -126,6 +142,12 @@ impl Operation for SignalOp {
                 into.push(program_touch(handling.target));
             }
         }
+        if self.awaited() != 0 {
+            // It is an object in memory, or something that input and output touch.
+            into.push(object_touch(self.awaited(), Mode::Observe));
+            into.push(file_touch(io::thing(self.awaited()), Mode::Observe));
+            into.push(file_touch(io::file(io::READINESS), Mode::Observe));
+        }
     }
 
     fn can_block(&self) -> bool {
@@ -135,7 +157,7 @@ impl Operation for SignalOp {
     fn order(&self, sink: &mut impl OrderSink) {
         match self {
             SignalOp::Begin(handling) => sink.suspend(handling.onto),
-            SignalOp::Return(handling) => sink.resume(handling.onto),
+            SignalOp::Return { handling, .. } => sink.resume(handling.onto),
             SignalOp::Call => {}
         }
     }

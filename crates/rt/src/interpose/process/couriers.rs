@@ -27,9 +27,8 @@ use raddle_wire::limit;
 use crate::arch::context;
 use crate::arch::signal::KernelAction;
 use crate::interpose::annotations::section;
-use crate::interpose::io::regular_files::FileAccess;
 use crate::interpose::process::pending_signals::{self, Sent};
-use crate::interpose::process::shared_state::{self, SharedPart};
+use crate::interpose::process::shared_state;
 use crate::interpose::process::signal_masks::{self, is_alive};
 use crate::interpose::process::{handlers, timers};
 use crate::interpose::thread::lifecycle;
@@ -41,9 +40,6 @@ use crate::trace;
 
 /// Whether handlers may run at any moment: the program installs them, and sends signals or sets timers.
 static IN_USE: AtomicBool = AtomicBool::new(false);
-
-/// Whether any thread may take some of the signals.
-static TO_PROCESS: AtomicBool = AtomicBool::new(false);
 
 /// Functions that make a signal arrive at another moment than that of the call.
 const SENDERS: [&CStr; 9] = [
@@ -60,35 +56,16 @@ const SENDERS: [&CStr; 9] = [
 /// Functions that install a handler.
 const INSTALLERS: [&CStr; 6] = [c"sigaction", c"signal", c"bsd_signal", c"__sysv_signal", c"sysv_signal", c"sigset"];
 
-/// Those of them that send to one thread, which is named.
-const TO_THREADS: usize = 3;
-
 /// Finds out whether handlers may run at any moment. Called once, before the first run.
 pub fn prepare() {
     let installs = imports::is_any_imported(&INSTALLERS);
     IN_USE.store(installs && imports::is_any_imported(&SENDERS), Ordering::Relaxed);
-    TO_PROCESS.store(in_use() && imports::is_any_imported(&SENDERS[TO_THREADS..]), Ordering::Relaxed);
 }
 
 /// Whether handlers may run at any moment.
 #[inline]
 pub fn in_use() -> bool {
     IN_USE.load(Ordering::Relaxed)
-}
-
-/// The running thread creates another one, or ends: the threads that can take a signal to the process
-/// change.
-pub fn note_life(pc: u64) {
-    if TO_PROCESS.load(Ordering::Relaxed) && !is_foreign(usize::from(run().hot.tid)) {
-        shared_state::touch(SharedPart::Takers, FileAccess::Observe, pc);
-    }
-}
-
-/// The running thread looks which threads can take a signal to the process.
-pub fn looks_for_takers(pc: u64) {
-    if TO_PROCESS.load(Ordering::Relaxed) {
-        shared_state::touch(SharedPart::Takers, FileAccess::Change, pc);
-    }
 }
 
 /// What a courier delivers.
@@ -185,7 +162,9 @@ pub fn can_deliver(tid: usize) -> bool {
 
 /// The body of a courier's thread.
 pub extern "C-unwind" fn carry(_argument: usize) -> usize {
+    let mut signal = 0;
     while let Some(errand) = run().me().private.errand {
+        signal = errand.signal;
         let target = usize::from(errand.target);
         let handling = |onto: usize| Handling {
             target: errand.target,
@@ -216,8 +195,14 @@ pub extern "C-unwind" fn carry(_argument: usize) -> usize {
         run().me().private.errand = next_errand(errand);
     }
     // A courier stays one: no thread joins it.
-    run().me().private.errand = Some(Errand { signal: 0, target: 0, serial: Serial::Sent(0) });
+    run().me().private.errand = Some(Errand { signal, target: 0, serial: Serial::Sent(0) });
     0
+}
+
+/// What stands for the end of the running thread, in the place of a code address: nothing, unless it is a
+/// courier.
+pub fn place_of_end() -> u64 {
+    run().me().private.errand.map_or(0, |errand| handler::place(errand.signal as u8))
 }
 
 /// The running courier takes the place of a thread, with the signals blocked that the action of its own
@@ -276,7 +261,9 @@ fn call(action: KernelAction, errand: Errand, sent: Sent, onto: usize) {
 
 /// The handler has returned: the suspended thread goes on.
 fn return_to(onto: usize, handling: Handling, action: KernelAction) {
-    let announced = AnnouncedOp::new(OpKind::HandlerReturn, SIGNALS, handling.pack(), handler::place(handling.signal));
+    let suspended = &run().fibers[onto];
+    let awaited = suspended.private.call.map_or(0, |_| suspended.pending.obj);
+    let announced = AnnouncedOp::new(OpKind::HandlerReturn, awaited, handling.pack(), handler::place(handling.signal));
     sched::arrive(announced);
     let fiber = &mut run().fibers[onto];
     fiber.private.suspended_by = None;

@@ -109,6 +109,9 @@ unsafe fn fault(number: i32, info: &libc::siginfo_t, context: &libc::ucontext_t)
 pub unsafe extern "C" fn returned(context: *mut libc::ucontext_t) {
     // SAFETY: the caller's promise.
     let kept = unsafe { signal::blocked(context) };
+    if controlled() {
+        signal_masks::changes_to(kept, run().me().pending.pc);
+    }
     let blocked = signal_masks::go_back_to(kept);
     // SAFETY: as above.
     unsafe { signal::set_kept(context, blocked) };
@@ -130,6 +133,7 @@ pub fn jumps(buffer: usize) {
         // SAFETY: the program passes a buffer that the C library has filled.
         let kept = unsafe { (*((buffer + IS_KEPT) as *const i32) != 0).then(|| *((buffer + KEPT) as *const u64)) };
         if let Some(kept) = kept {
+            signal_masks::changes_to(kept, run().me().pending.pc);
             signal_masks::go_back_to(kept);
         }
     }

@@ -164,6 +164,9 @@ pub fn touch(arg: u64, pc: u64) {
     }
 }
 
+/// Which threads there are to take a signal to the process is looked at in the same transition.
+pub const SEES_TAKERS: u64 = io::and(io::TAKERS) | io::SECOND_OBSERVES;
+
 /// Notes that other threads, or timers, send the signal.
 pub fn note_use(signal: i32) {
     run().signals.used |= bit(signal);
@@ -233,10 +236,24 @@ fn send_to_self(signal: i32, about: (i32, usize), pc: u64) -> i32 {
     if signal_masks::blocks(own, signal) {
         return keep(signal, Some(couriers::self_id()), about).err().unwrap_or(0);
     }
-    shared_state::gets_signal(signal, pc);
+    if couriers::in_use() {
+        touch(io::BLIND, pc);
+    }
     let (code, value) = about;
-    arrive_now(&Sent { signal, target: None, serial: 0, has_courier: false, code, value });
+    arrive(&Sent { signal, target: None, serial: 0, has_courier: false, code, value }, pc);
     0
+}
+
+/// The signal arrives at the running thread, which has not blocked it and has just touched what is
+/// pending: there its handler begins to block signals.
+fn arrive(sent: &Sent, pc: u64) {
+    let before = run().me().blocked;
+    let by_handler = handlers::blocked_by_handler(run().handlers[sent.signal as usize], sent.signal);
+    run().me().blocked = signal_masks::blockable(before | by_handler);
+    shared_state::gets_signal(sent.signal, pc);
+    run().me().blocked = before;
+    signal_masks::apply();
+    arrive_now(sent);
 }
 
 /// The kernel delivers the signal to the running thread, which has not blocked it.
@@ -266,7 +283,7 @@ pub fn send_to_thread(tid: usize, signal: i32, about: (i32, usize), pc: u64) -> 
     note_use(signal);
     // Who sends a signal learns nothing of other senders.
     touch(io::BLIND, pc);
-    if signal_masks::blocks(couriers::innermost(tid), signal) {
+    if signal_masks::blocks_for_sender(tid, signal) {
         return keep(signal, Some(tid as u16), about).err().unwrap_or(0);
     }
     if handlers::is_ignored(signal) {
@@ -303,7 +320,10 @@ fn end_process_by(signal: i32, pc: u64) -> i32 {
 /// The threads that can take the signal, and how many they are.
 pub fn takers(signal: i32) -> ([u16; MAX_THREADS], usize) {
     let (mut all, mut count) = ([0u16; MAX_THREADS], 0);
-    for tid in (0..run().threads).filter(|&tid| couriers::accepts(tid, signal)) {
+    let is_one = |&tid: &usize| {
+        signal_masks::is_alive(tid) && !couriers::is_foreign(tid) && !signal_masks::blocks_for_sender(tid, signal)
+    };
+    for tid in (0..run().threads).filter(is_one) {
         all[count] = tid as u16;
         count += 1;
     }
@@ -315,7 +335,7 @@ fn to_process(signal: i32, about: (i32, usize), pc: u64) -> i32 {
     let own = usize::from(couriers::self_id());
     if run().threads > 1 {
         note_use(signal);
-        touch(io::BLIND, pc);
+        touch(io::BLIND | SEES_TAKERS, pc);
     }
     if all_block(signal) {
         return keep(signal, None, about).err().unwrap_or(0);
@@ -326,7 +346,6 @@ fn to_process(signal: i32, about: (i32, usize), pc: u64) -> i32 {
     if run().handlers[signal as usize].handler <= libc::SIG_IGN {
         return end_process_by(signal, pc);
     }
-    couriers::looks_for_takers(pc);
     let (takers, count) = takers(signal);
     if takers[..count] == [own as u16] {
         // No other thread can take it, so it arrives before the call returns.
@@ -461,7 +480,7 @@ pub fn deliver_due() {
         let from = (own & bit(signal) != 0).then_some(target);
         let Some(sent) = remove_first(signal, from) else { continue };
         if !handlers::is_ignored(signal) {
-            arrive_now(&sent);
+            arrive(&sent, run().me().pending.pc);
         }
     }
 }

@@ -21,8 +21,6 @@ pub enum SharedPart {
     Mask,
     /// The action of a signal.
     Action(i32),
-    /// Which threads there are to take signals to the process.
-    Takers,
     /// The name of the thread with this key.
     Name(u64),
     /// A stream that has no descriptor.
@@ -38,7 +36,6 @@ impl SharedPart {
         match self {
             SharedPart::Mask => thing(0, 17),
             SharedPart::Action(signal) => thing(signal as u64, 18),
-            SharedPart::Takers => thing(1, 17),
             SharedPart::Name(key) => thing(key, 19),
             SharedPart::Stream(stream) => thing(stream as u64, 20),
             SharedPart::Hidden(number) => thing(number, 21),

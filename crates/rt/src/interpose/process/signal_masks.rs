@@ -65,19 +65,26 @@ pub fn blocks(tid: usize, signal: i32) -> bool {
     (1..=64).contains(&signal) && (fiber.blocked & bit(signal) != 0 || fiber.private.suspends)
 }
 
-/// Whether the thread has begun and not ended.
+/// Whether the thread has begun and not ended. One that has failed or ended the process counts as alive:
+/// the others go on as they could have before.
 pub fn is_alive(tid: usize) -> bool {
-    !matches!(
-        run().fibers[tid].status,
-        ThreadStatus::Unused | ThreadStatus::Ended | ThreadStatus::Failed | ThreadStatus::Exited
-    )
+    let fiber = &run().fibers[tid];
+    !fiber.private.over && !matches!(fiber.status, ThreadStatus::Unused | ThreadStatus::Ended)
+}
+
+/// Whether a signal that the running thread sends finds the thread with the signal blocked. What a handler
+/// blocks that a courier runs is left out: the next courier waits for its return. So to send does not
+/// depend on that return.
+pub fn blocks_for_sender(tid: usize, signal: i32) -> bool {
+    let running = usize::from(run().hot.tid);
+    blocks(if tid == usize::from(couriers::owner(running as u16)) { running } else { tid }, signal)
 }
 
 /// Whether there are threads, and all have blocked the signal.
 pub fn all_block(signal: i32) -> bool {
     let is_one = |&tid: &usize| is_alive(tid) && !couriers::is_foreign(tid);
     let mut alive = (0..run().threads).filter(is_one).peekable();
-    alive.peek().is_some() && alive.all(|tid| blocks(couriers::innermost(tid), signal))
+    alive.peek().is_some() && alive.all(|tid| blocks_for_sender(tid, signal))
 }
 
 /// Lets the kernel deliver the signal, whatever the running thread has blocked.
@@ -172,6 +179,14 @@ pub fn keep_pending(signal: i32) -> bool {
     blocked
 }
 
+/// The running thread is about to change its set to this one, in the same transition. Where a signal
+/// arrives depends on when it is blocked.
+pub fn changes_to(wanted: u64, pc: u64) {
+    if couriers::in_use() && wanted & !UNBLOCKABLE != run().me().blocked {
+        pending_signals::touch(io::BLIND, pc);
+    }
+}
+
 /// Changes the running thread's set; gives an error number.
 pub fn change(how: i32, new: *const u64, old: *mut u64, pc: u64) -> i32 {
     let present = run().me().blocked;
@@ -186,10 +201,7 @@ pub fn change(how: i32, new: *const u64, old: *mut u64, pc: u64) -> i32 {
         };
         let wanted = wanted & !UNBLOCKABLE;
         pending_signals::note_remasked(wanted ^ present);
-        // Where a signal arrives depends on when it is blocked.
-        if couriers::in_use() && wanted != present {
-            pending_signals::touch(io::BLIND, pc);
-        }
+        changes_to(wanted, pc);
         run().me().blocked = wanted;
         sched::changed(SIGNALS);
     }
@@ -198,7 +210,10 @@ pub fn change(how: i32, new: *const u64, old: *mut u64, pc: u64) -> i32 {
         unsafe { *old = present };
     }
     apply();
-    pending_signals::deliver_due();
+    // What is pending and was not blocked before has a courier.
+    if run().me().blocked != present {
+        pending_signals::deliver_due();
+    }
     0
 }
 

@@ -395,7 +395,7 @@ fn name_limit(index: usize, arms: bool) {
 
 /// Arms or disarms a timer; what was left of it.
 fn arm(index: usize, absolute: bool, new: &libc::itimerspec, pc: u64) -> libc::itimerspec {
-    pending_signals::touch(0, pc);
+    pending_signals::touch(pending_signals::SEES_TAKERS, pc);
     name_limit(index, nanoseconds(&new.it_value) != 0);
     let before = left(index);
     let value = nanoseconds(&new.it_value);
@@ -422,9 +422,6 @@ fn send_couriers(index: usize, pc: u64) {
     let Effect::Signal(signal @ 1..=64) = timer.effect else { return };
     if !couriers::in_use() || timer.at == 0 || all_block(signal) || is_lethal(signal) {
         return;
-    }
-    if timer.target.is_none() {
-        couriers::looks_for_takers(pc);
     }
     if timer.interval != 0 {
         note_limit(limit::TIMER);

@@ -106,7 +106,6 @@ pub extern "C" fn create(
     // The handle is there before the new thread starts.
     writes(handle as usize, size_of::<u64>(), pc);
     reads(attr as usize, size_of::<libc::pthread_attr_t>(), pc);
-    couriers::note_life(pc);
     let mut op = AnnouncedOp::new(OpKind::Create, entry as u64, 0, pc);
     sched::arrive(op);
     if run().threads == MAX_THREADS {
@@ -230,8 +229,7 @@ pub fn end(result: usize) -> ! {
     run().me().result = result;
     unwind::run_finalisers();
     mutex::release_robust();
-    couriers::note_life(0);
-    let op = AnnouncedOp::new(OpKind::ThreadEnd, 0, 0, 0);
+    let op = AnnouncedOp::new(OpKind::ThreadEnd, 0, 0, couriers::place_of_end());
     sched::arrive(op);
     let me = run().hot.tid;
     run().me().private.over = true;
