@@ -111,7 +111,7 @@ fn google_test_gets_a_verdict_for_each_test() {
         assert!(done.stderr.contains(line), "{line}: {}", done.all());
     }
     assert!(done.stdout.contains("data race on"), "{}", done.all());
-    let failed = "failed expectation at tests.cpp:42: Expected equality of these values: counter.load()";
+    let failed = "failed expectation at tests.cpp:36: Expected equality of these values: counter.load()";
     assert!(done.stdout.contains(failed), "{}", done.all());
     assert!(done.stderr.contains("Error 1"), "make passes the status on: {}", done.all());
     let results = std::fs::read_to_string(project.path(example).join("results.xml")).unwrap();

@@ -116,11 +116,13 @@ pub fn step(op: &AnnouncedOp, outcome: Outcome, value: u64, old: u64) {
 }
 
 /// Records from where the operation was called: the call itself may lie in a library. Without room
-/// for it the step goes without.
+/// for it the step goes without. So do input and output, whose effects are written into the record of
+/// the step, which has to be the last one, and accesses, which are no calls.
 #[cold]
 #[inline(never)]
 fn stack_of_step(kind: OpKind) {
-    let is_call = !matches!(kind, OpKind::ThreadStart | OpKind::ThreadEnd | OpKind::Exit);
+    use OpKind::{Exit, Io, Read, ThreadEnd, ThreadStart, Write};
+    let is_call = !matches!(kind, ThreadStart | ThreadEnd | Exit | Io | Read | Write);
     // SAFETY: there is a reserve behind `end`, which `next` is not beyond.
     let has_room = unsafe { run().hot.next.add(1 + MAX_FRAMES) } <= run().hot.end;
     if is_call && has_room && run().step_stacks < MAX_STEP_STACKS {
