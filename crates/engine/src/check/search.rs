@@ -326,6 +326,15 @@ pub fn is_compared(number: u64) -> bool {
     number <= CLOSELY || number.is_multiple_of(SPARSELY)
 }
 
+/// Compares an execution with the semantics.
+pub fn compared(
+    semantics: &mut SyncState,
+    execution: &Execution,
+    sees_calls_only: bool,
+) -> Result<(), Box<Disagreement>> {
+    if sees_calls_only { semantics.check_calls(execution) } else { semantics.check(execution) }
+}
+
 pub(super) fn disagrees(disagreement: &str) -> Reason {
     let text = format!("raddle's runtime and its model disagree, which is a bug of raddle: {disagreement}");
     reason("disagreement", &text)

@@ -33,8 +33,8 @@
 //!   [`variadic::ArgumentList`]).
 //! * `vector`: [`vector::fastest_restore`], restoring a page with wide registers.
 //!
-//! and the constants that are re-exported here: [`PAGE`], [`RED_ZONE`], [`MAP_LOW`], [`MUTEX_PADDING`], [`ADDRESS_BITS`],
-//! [`CACHE_LINE_WORDS`], [`HEAP_BASE`], [`HEAP_ARENA_BITS`],
+//! and the constants that are re-exported here: [`PAGE`], [`RED_ZONE`], [`MAP_LOW`], [`MUTEX_PADDING`],
+//! [`ADDRESS_BITS`], [`CACHE_LINE_WORDS`], [`HEAP_BASE`], [`HEAP_ARENA_BITS`],
 //! [`MAPPINGS_BASE`], [`MAPPINGS_SLOT_BITS`], [`LOW_MAPPINGS`], [`LOW_MAPPINGS_OF_SLOT`].
 
 #[cfg(target_arch = "x86_64")]
