@@ -62,7 +62,9 @@ impl LinkRecord {
     pub(crate) fn object(&self, machine: &str) -> object::write::Result<Vec<u8>> {
         let architecture = match canonical_architecture(machine) {
             "aarch64" => Architecture::Aarch64,
-            _ => Architecture::X86_64,
+            "x86_64" => Architecture::X86_64,
+            // No such link is planned, and no such object is written.
+            _ => Architecture::Unknown,
         };
         let mut file = Object::new(BinaryFormat::Elf, architecture, Endianness::Little);
         let section = file.add_section(Vec::new(), NOTE_SECTION.into(), SectionKind::Note);

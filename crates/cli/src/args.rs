@@ -362,6 +362,11 @@ impl ShownArgs {
         [&self.json, &self.sarif, &self.junit, &self.html].map(|path| path.as_deref())
     }
 
+    /// The same files, to change them.
+    pub fn files_mut(&mut self) -> [&mut Option<PathBuf>; 4] {
+        [&mut self.json, &mut self.sarif, &mut self.junit, &mut self.html]
+    }
+
     /// Whether standard output belongs to one of the reports.
     pub fn takes_output(&self) -> bool {
         self.files().contains(&Some(Path::new("-")))

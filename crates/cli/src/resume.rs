@@ -1,11 +1,11 @@
 //! `raddle resume`: goes on with a check that was interrupted.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::Parser;
 use raddle_engine::Interrupted;
 
-use crate::args::{CheckArgs, Cli, Command, ResumeArgs};
+use crate::args::{CheckArgs, Cli, Command, ResumeArgs, ShownArgs};
 use crate::check;
 use crate::error::{CommandError, CommandResult};
 
@@ -29,18 +29,16 @@ pub fn run(args: &ResumeArgs) -> CommandResult {
 
 /// Puts the options of the user in the place of those of the check.
 fn overrule(check: &mut CheckArgs, args: &ResumeArgs, here: &Path) {
-    let path = |path: &Option<PathBuf>| match path {
-        Some(path) if path.as_os_str() == "-" => Some(path.clone()),
-        Some(path) => Some(here.join(path)),
-        None => None,
-    };
-    let (new, old) = (&args.shown, &mut check.shown);
-    if new.files().iter().any(Option::is_some) || new.report.is_some() {
-        (old.json, old.sarif) = (path(&new.json), path(&new.sarif));
-        (old.junit, old.html) = (path(&new.junit), path(&new.html));
-        old.report = new.report;
+    let old = &mut check.shown;
+    let mut new =
+        ShownArgs { serve: args.shown.serve || old.serve, quiet: args.shown.quiet || old.quiet, ..args.shown.clone() };
+    if new.report.is_none() && new.files().iter().all(Option::is_none) {
+        (old.serve, old.quiet) = (new.serve, new.quiet);
+    } else {
+        for file in new.files_mut().into_iter().flatten().filter(|file| file.as_os_str() != "-") {
+            *file = here.join(&file);
+        }
+        *old = new;
     }
-    old.serve |= new.serve;
-    old.quiet |= new.quiet;
     check.time_limit = args.time_limit.or(check.time_limit);
 }

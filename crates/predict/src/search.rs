@@ -208,7 +208,25 @@ fn waits_for(op: &SyncOp) -> Option<u32> {
         | SyncOp::Empty(slot)
         | SyncOp::Await(slot)
         | SyncOp::Resume { queue: slot, woken: true, .. } => Some(slot),
-        _ => None,
+        SyncOp::Free
+        | SyncOp::Fork(_)
+        | SyncOp::Join(_)
+        | SyncOp::Lock(_)
+        | SyncOp::Unlock(_)
+        | SyncOp::ReadLock(_)
+        | SyncOp::ReadUnlock(_)
+        | SyncOp::WriteLock(_)
+        | SyncOp::WriteUnlock(_)
+        | SyncOp::Enqueue { .. }
+        | SyncOp::Resume { woken: false, .. }
+        | SyncOp::Wake { .. }
+        | SyncOp::SetSem(..)
+        | SyncOp::Post(_)
+        | SyncOp::Arrive { .. }
+        | SyncOp::Leave { .. }
+        | SyncOp::OnceEnd(_)
+        | SyncOp::OnceSeen(_)
+        | SyncOp::Publish(_) => None,
     }
 }
 
@@ -225,7 +243,22 @@ fn helps(op: &SyncOp) -> Option<u32> {
         | SyncOp::Publish(slot)
         | SyncOp::Resume { mutex: Some(slot), .. }
         | SyncOp::Wake { queue: slot, .. } => Some(slot),
-        _ => None,
+        SyncOp::Free
+        | SyncOp::Fork(_)
+        | SyncOp::Join(_)
+        | SyncOp::Busy(_)
+        | SyncOp::ReadUnlock(_)
+        | SyncOp::WriteUnlock(_)
+        | SyncOp::BusyRead(_)
+        | SyncOp::BusyWrite(_)
+        | SyncOp::Enqueue { .. }
+        | SyncOp::Resume { mutex: None, .. }
+        | SyncOp::Empty(_)
+        | SyncOp::Arrive { .. }
+        | SyncOp::Leave { .. }
+        | SyncOp::OnceEnd(_)
+        | SyncOp::OnceSeen(_)
+        | SyncOp::Await(_) => None,
     }
 }
 

@@ -146,7 +146,7 @@ fn forged_witnesses() {
 fn forged_reports() {
     let place = Place::new();
     checked(&place);
-    let formats = ["text", "tsan", "json", "sarif", "junit", "html", "perfetto", "dot", "std"];
+    let formats = ["text", "tsan", "gcc", "github", "json", "sarif", "junit", "html", "perfetto", "dot", "std"];
     for name in ["report.json", "d1.story.json"] {
         let path = place.path("run").join(name);
         let original = parsed(&path);

@@ -170,7 +170,16 @@ impl Op {
             Op::Semaphore(_) => extent::SEMAPHORE,
             Op::Barrier(_) => extent::BARRIER,
             Op::Once(op) if !op.guard => extent::ONCE,
-            _ => return None,
+            Op::Thread(_)
+            | Op::Once(_)
+            | Op::Atomic(_)
+            | Op::Fence(_)
+            | Op::Futex(_)
+            | Op::Memory(_)
+            | Op::File(_)
+            | Op::Exit(_)
+            | Op::Choice(_)
+            | Op::Signal(_) => return None,
         };
         Some((self.object(), size))
     }

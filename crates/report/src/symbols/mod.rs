@@ -147,7 +147,8 @@ impl Symbols {
             // The program's own block lies behind the thread pointer and two words.
             object::Architecture::Aarch64 => pointer.checked_add(16u64.checked_next_multiple_of(block.align)?)?,
             // It ends at the thread pointer, rounded up to its alignment.
-            _ => pointer.checked_sub(block.size.checked_next_multiple_of(block.align)?)?,
+            object::Architecture::X86_64 => pointer.checked_sub(block.size.checked_next_multiple_of(block.align)?)?,
+            _ => return None,
         };
         let offset = address.checked_sub(start)?;
         if offset >= block.size {

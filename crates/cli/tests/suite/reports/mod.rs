@@ -39,7 +39,7 @@ fn one_check_writes_what_report_writes_later() {
     }
     let text = place.raddle(["report"]);
     assert!(done.stdout.contains(text.stdout.lines().next().unwrap()), "{}", text.all());
-    for format in ["text", "tsan", "dot", "std", "perfetto"] {
+    for format in ["text", "tsan", "gcc", "github", "dot", "std", "perfetto"] {
         let shown = place.raddle(["show", "--format", format]);
         assert_eq!(shown.code(), Some(0), "{}", shown.all());
         assert!(shown.stdout.contains("account.balance") || format == "tsan", "{}", shown.all());
@@ -123,7 +123,7 @@ fn hostile_names_of_a_real_program_come_out_right() {
     assert!(flow.to_string().contains("<i>\\n\\\"x\u{fffd}"), "{flow}");
     assert_eq!(read(&place, "a.html").matches("<script").count(), 2);
     assert!(!read(&place, "a.xml").contains("<b>"));
-    for format in ["dot", "std", "perfetto", "tsan", "text", "json"] {
+    for format in ["dot", "std", "perfetto", "tsan", "gcc", "github", "text", "json"] {
         assert_eq!(place.raddle(["report", "--format", format]).code(), Some(0), "{format}");
     }
 }

@@ -65,33 +65,66 @@ fn ends(event: &Event) -> bool {
 /// Whether the thread may wait in the operation, or take over what another thread has published.
 fn may_wait(event: &Event) -> bool {
     use OpKind as K;
-    !matches!(
-        event.op.kind(),
+    match event.op.kind() {
         K::Create
-            | K::Detach
-            | K::MutexInit
-            | K::MutexDestroy
-            | K::Unlock
-            | K::RwInit
-            | K::RwDestroy
-            | K::RwUnlock
-            | K::CondInit
-            | K::CondDestroy
-            | K::Signal
-            | K::Broadcast
-            | K::SemInit
-            | K::SemDestroy
-            | K::SemPost
-            | K::BarrierInit
-            | K::BarrierDestroy
-            | K::OnceEnd
-            | K::OnceAbort
-            | K::AtomicStore
-            | K::FutexWake
-            | K::Read
-            | K::Write
-            | K::Free
-            | K::Choose
-            | K::CallBegin
-    )
+        | K::Detach
+        | K::MutexInit
+        | K::MutexDestroy
+        | K::Unlock
+        | K::RwInit
+        | K::RwDestroy
+        | K::RwUnlock
+        | K::CondInit
+        | K::CondDestroy
+        | K::Signal
+        | K::Broadcast
+        | K::SemInit
+        | K::SemDestroy
+        | K::SemPost
+        | K::BarrierInit
+        | K::BarrierDestroy
+        | K::OnceEnd
+        | K::OnceAbort
+        | K::AtomicStore
+        | K::FutexWake
+        | K::Read
+        | K::Write
+        | K::Free
+        | K::Choose
+        | K::CallBegin => false,
+        K::ThreadStart
+        | K::ThreadEnd
+        | K::Join
+        | K::Exit
+        | K::Lock
+        | K::TryLock
+        | K::TimedLock
+        | K::ReadLock
+        | K::TryReadLock
+        | K::TimedReadLock
+        | K::WriteLock
+        | K::TryWriteLock
+        | K::TimedWriteLock
+        | K::RwAnnounce
+        | K::CondWait
+        | K::CondTimedWait
+        | K::CondReacquire
+        | K::CondResume
+        | K::SemWait
+        | K::SemTryWait
+        | K::SemTimedWait
+        | K::BarrierArrive
+        | K::BarrierLeave
+        | K::OnceBegin
+        | K::AtomicLoad
+        | K::AtomicRmw
+        | K::AtomicCas
+        | K::Fence
+        | K::FutexWait
+        | K::FutexTimedWait
+        | K::FutexResume
+        | K::Io
+        | K::Deliver
+        | K::HandlerReturn => true,
+    }
 }
