@@ -588,6 +588,9 @@ pub struct ReplayArgs {
     /// Run this program instead of the recorded one
     #[arg(long, value_name = "PROG")]
     pub program: Option<PathBuf>,
+    /// Build the program again from its sources first, as the check did
+    #[arg(long, conflicts_with = "program")]
+    pub rebuild: bool,
     /// Use the scripts of this directory instead of the recorded ones
     #[arg(long, value_name = "DIR")]
     pub peers: Option<PathBuf>,

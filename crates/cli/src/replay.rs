@@ -5,12 +5,12 @@ use std::path::Path;
 
 use raddle_engine::directory::ROOT;
 use raddle_engine::runs::find_witness;
-use raddle_engine::{FollowedRun, ParkedThread, Replay, ReplayOutcome, place_text};
+use raddle_engine::{BuildRecord, FollowedRun, ParkedThread, Replay, ReplayOutcome, place_text};
 use raddle_exec::interrupt;
 use raddle_model::finding::Place;
 
 use crate::args::{ReplayArgs, scripts_of};
-use crate::error::CommandResult;
+use crate::error::{CommandError, CommandResult};
 use crate::exit_codes;
 use crate::gdb::debug;
 
@@ -25,6 +25,9 @@ pub fn run(args: &ReplayArgs) -> CommandResult {
     }
     if args.show_output || args.gdb {
         replay = replay.show_output();
+    }
+    if args.rebuild {
+        rebuild(replay.program_path())?;
     }
     if replay.is_program_changed() {
         println(&format!("{} was built again since the recording", replay.program_path().display()));
@@ -43,6 +46,18 @@ pub fn run(args: &ReplayArgs) -> CommandResult {
         Some(event) => stop_before(event, &replay),
         None => run_schedule(&replay),
     }
+}
+
+/// Builds the program again where and as it was built.
+fn rebuild(program: &Path) -> Result<(), CommandError> {
+    let record = BuildRecord::of(program)?;
+    let program = std::path::absolute(program)?;
+    let here = std::env::current_dir()?;
+    let there = record.directory();
+    std::env::set_current_dir(there).map_err(|error| CommandError(format!("{}: {error}", there.display())))?;
+    let built = record.sources().compile_into(program.parent().unwrap_or(Path::new("/")));
+    std::env::set_current_dir(here)?;
+    built.map(drop).map_err(CommandError::from)
 }
 
 fn run_schedule(replay: &Replay) -> CommandResult {

@@ -142,6 +142,13 @@ pub enum Error {
         .0.display()
     )]
     NothingToResume(PathBuf),
+    /// A program cannot be built again.
+    #[error(
+        "{program} was not compiled by `raddle check` or `raddle run`: build it again as you did, then replay without \
+         --rebuild",
+        program = .0.display()
+    )]
+    NotBuiltHere(PathBuf),
     /// A journal cannot be used.
     #[error("{}: this search cannot be resumed: {what}", path.display())]
     Journal {

@@ -47,6 +47,7 @@
 #![forbid(unsafe_code)]
 
 pub mod analysis;
+mod build_record;
 mod check;
 pub mod directory;
 pub mod distributed;
@@ -70,6 +71,7 @@ mod testing;
 pub mod text_file;
 mod unseen;
 
+pub use build_record::BuildRecord;
 pub use check::{Checker, can_go_on};
 pub use durable::{Durability, Interrupted};
 pub use error::Error;

@@ -13,6 +13,7 @@ use raddle_exec::scripts::PartyScript;
 use raddle_exec::{Options, Output};
 use raddle_vocab::party::PartyRole;
 
+use crate::build_record::BuildRecord;
 use crate::directory::ROOT;
 use crate::error::Error;
 use crate::options::Observe;
@@ -246,7 +247,19 @@ impl Sources {
         stem.map_or_else(|| "program".into(), |name| name.to_string_lossy().into_owned())
     }
 
-    /// Compiles and links into a directory. The compiler's messages go to standard error.
+    pub(crate) fn files(&self) -> &[PathBuf] {
+        &self.files
+    }
+
+    pub(crate) fn compiler_word(&self) -> Option<&OsStr> {
+        self.compiler.as_deref()
+    }
+
+    pub(crate) fn cflags_word(&self) -> Option<&OsStr> {
+        self.cflags.as_deref()
+    }
+
+    /// Compiles and links into a directory, and keeps there how. The compiler's messages go to standard error.
     ///
     /// # Errors
     /// If a file is missing, there is no compiler, or it refuses the files.
@@ -274,7 +287,10 @@ impl Sources {
         // A program of an earlier run must not be taken for the result.
         let _ = std::fs::remove_file(&output);
         match execute(&plan)? {
-            0 => Ok(Program::new(output).named(self.name())),
+            0 => {
+                BuildRecord::keep(self, &output)?;
+                Ok(Program::new(output).named(self.name()))
+            }
             status => Err(Error::Compile { sources: self.files.clone(), status }),
         }
     }

@@ -213,6 +213,8 @@ fn time_limits_add_up_and_signals_are_survived() {
         let done =
             finish(search.raddle(&["resume", "out", "--quiet", "--time-limit", "100"]).args(["--json", "report.json"]));
         assert_eq!(done.code(), Some(0), "{}", done.all());
+    } else {
+        assert_eq!(child.wait().unwrap().code(), Some(0));
     }
     assert_eq!(search.report(), plain);
     assert!(!search.journal().exists() && !search.place.path("out").join(JOURNAL).exists());

@@ -106,3 +106,25 @@ fn after_an_edit_the_code_that_ran_is_shown() {
     let replayed = place.raddle(["replay", "r1"]);
     assert!(replayed.stdout.contains("bank.c was changed after"), "{}", replayed.all());
 }
+
+#[test]
+fn a_program_is_built_again_for_its_replay() {
+    let (place, _) = checked(&["--quiet"]);
+    let fixed = super::BANK.replacen("    if (from->balance", "    if (0 && from->balance", 1);
+    assert_ne!(fixed, super::BANK);
+    place.write("bank.c", format!("// A new first line.\n{}", super::BANK));
+    let same = place.raddle(["replay", "r1", "--rebuild"]);
+    assert_eq!(same.code(), Some(1), "{}", same.all());
+    assert!(same.stdout.contains("was built again since the recording"), "{}", same.all());
+    assert!(!same.stdout.contains("was changed after"), "{}", same.all());
+    place.write("bank.c", fixed);
+    let gone = place.raddle(["replay", "r1", "--rebuild"]);
+    assert!(matches!(gone.code(), Some(0 | 3)), "{}", gone.all());
+    place.write("bank.c", "no program");
+    let broken = place.raddle(["replay", "r1", "--rebuild"]);
+    assert_eq!(broken.code(), Some(2), "{}", broken.all());
+    std::fs::remove_file(place.path(".raddle/bank/bank.build.json")).unwrap();
+    let unknown = place.raddle(["replay", "r1", "--rebuild"]);
+    assert_eq!(unknown.code(), Some(2), "{}", unknown.all());
+    assert!(unknown.stderr.contains("build it again as you did"), "{}", unknown.all());
+}
