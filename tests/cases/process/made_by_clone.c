@@ -3,10 +3,6 @@
 // verdict: incomplete
 // executions: 2
 // check:
-// flags: -DBY=CLONE_IN_PLACE
-// verdict: incomplete
-// executions: 2
-// check:
 // flags: -DBY=BARE_FORK
 // verdict: incomplete
 // executions: 2
@@ -16,10 +12,6 @@
 // executions: 2
 // check:
 // flags: -DBY=CLONE_CALL
-// verdict: incomplete
-// executions: 2
-// check:
-// flags: -DBY=CLONE3_CALL
 // verdict: incomplete
 // executions: 2
 // check:
