@@ -160,9 +160,9 @@ impl Program {
         self.name.clone().or_else(of_file).unwrap_or_else(|| "program".into())
     }
 
-    /// Whether values that it leaves open are those that are tried by default.
-    pub(crate) fn has_default_values(&self) -> bool {
-        self.open_values.is_default()
+    /// Whether the values that a sentence of the report is about are those that the user asked for.
+    pub(crate) fn asks_for_values(&self, sentence: &str) -> bool {
+        self.open_values.asks_for(sentence)
     }
 
     /// Its arguments, as reports show them.

@@ -8,6 +8,8 @@ use raddle_wire::{MAX_OPEN_VALUES, OPEN_TYPES};
 pub struct OpenValues {
     /// By the byte of the type.
     lists: Vec<Vec<i64>>,
+    /// Types of which values were asked for, a bit each.
+    asked: u64,
     /// As it was asked for; empty if nothing was.
     text: String,
 }
@@ -24,20 +26,31 @@ pub enum OpenValuesError {
              ulonglong, float, double, pointer or memory"
     )]
     NoType(String),
-    /// A type cannot have any of the values.
-    #[error("none of the values fits the type {0}")]
-    NoneFits(&'static str),
+    /// A type does not have a value that was asked for.
+    #[error("the type {0} does not have the value {1}")]
+    DoesNotFit(&'static str, i64),
     /// There are too many.
     #[error("{0} values are too many: all types together may have {MAX_OPEN_VALUES} different ones")]
     TooMany(usize),
 }
 
 impl Default for OpenValues {
-    /// 0 and 1, as far as the type has them.
+    /// 0 and 1, as far as the type has them, and null pointers.
     fn default() -> Self {
-        let lists = OpenType::ALL.iter().map(|&of| fitting(of, &[0, 1])).collect();
-        OpenValues { lists, text: String::new() }
+        let lists = OpenType::ALL.iter().map(|&of| fitting(of, &of_all(of, &[0, 1]))).collect();
+        OpenValues { lists, asked: 0, text: String::new() }
     }
+}
+
+/// Those of the values for all types that are for this one: numbers are not taken for addresses.
+fn of_all(of: OpenType, values: &[i64]) -> Vec<i64> {
+    if of == OpenType::Pointer { vec![0] } else { values.into() }
+}
+
+/// A value that the type does not have.
+fn misfit(of: OpenType, values: &[i64]) -> Option<i64> {
+    let (least, greatest) = of.range();
+    values.iter().copied().find(|value| !(least..=greatest).contains(value))
 }
 
 /// Those of the values that the type has, each once.
@@ -69,7 +82,7 @@ fn values(item: &str) -> Result<Vec<i64>, OpenValuesError> {
 
 impl OpenValues {
     /// Reads values, as in `0,1,5` or `int=-1..3,uchar=0,255`. Values before the first type are for
-    /// all types; those behind a type are for it.
+    /// all types that have them; those behind a type are for it.
     ///
     /// # Errors
     /// What is wrong with the text.
@@ -94,13 +107,17 @@ impl OpenValues {
         }
         let mut all = OpenValues { text: text.into(), ..OpenValues::default() };
         for &of in OpenType::ALL {
-            let asked = own[of as usize].as_deref();
-            let found = fitting(of, asked.unwrap_or(&common));
+            let own = own[of as usize].as_deref();
+            if let Some(value) = own.and_then(|own| misfit(of, own)) {
+                return Err(OpenValuesError::DoesNotFit(of.word(), value));
+            }
+            let found = fitting(of, &own.map_or_else(|| of_all(of, &common), Vec::from));
             if !found.is_empty() {
                 all.lists[of as usize] = found;
-            } else if asked.is_some() {
-                return Err(OpenValuesError::NoneFits(of.word()));
             }
+            // Whatever the values for all types are, a pointer of which none was named is null.
+            let is_asked = own.is_some() || of != OpenType::Pointer && !fitting(of, &common).is_empty();
+            all.asked |= u64::from(is_asked) << of as u32;
         }
         let total = all.table().1.len();
         if total > MAX_OPEN_VALUES {
@@ -115,10 +132,12 @@ impl OpenValues {
         &self.text
     }
 
-    /// Whether these are not the values that a user asked for.
+    /// Whether the sentence about values that were not tried is about a type of which the user asked for
+    /// values.
     #[must_use]
-    pub fn is_default(&self) -> bool {
-        self.text.is_empty()
+    pub fn asks_for(&self, sentence: &str) -> bool {
+        let is_about = |of: &&OpenType| sentence.starts_with(&beginning(**of));
+        OpenType::ALL.iter().find(is_about).is_some_and(|&of| self.asked & 1 << of as u32 != 0)
     }
 
     /// First value and number of values of each type, and all values. Types with the same values
@@ -148,7 +167,7 @@ impl OpenValues {
         });
         let sentence = |of: &OpenType| {
             let list: Vec<String> = self.lists[*of as usize].iter().map(i64::to_string).collect();
-            format!("{OPEN_VALUES}{} gave only {} (--nondet)", of.word(), list.join(", "))
+            format!("{}{} (--nondet)", beginning(*of), list.join(", "))
         };
         partly.map(sentence).collect()
     }
@@ -156,6 +175,11 @@ impl OpenValues {
 
 /// How a sentence about values begins that were not tried.
 pub const OPEN_VALUES: &str = "__VERIFIER_nondet_";
+
+/// How it begins for values of this type.
+fn beginning(of: OpenType) -> String {
+    format!("{OPEN_VALUES}{} gave only ", of.word())
+}
 
 #[cfg(test)]
 mod tests {
@@ -168,11 +192,25 @@ mod tests {
     #[test]
     fn the_default_is_what_conditions_need() {
         let values = OpenValues::default();
-        assert!(values.is_default());
         assert_eq!(of(&values, OpenType::Int), [0, 1]);
         assert_eq!(of(&values, OpenType::Pointer), [0]);
         assert!(values.sentences(1 << OpenType::Bool as u32).is_empty());
-        assert!(values.sentences(1 << OpenType::Int as u32)[0].contains("nondet_int gave only 0, 1"));
+        let sentence = &values.sentences(1 << OpenType::Int as u32)[0];
+        assert!(sentence.contains("nondet_int gave only 0, 1"));
+        assert!(!values.asks_for(sentence));
+    }
+
+    #[test]
+    fn pointers_have_values_only_if_these_are_named() {
+        let sentence = |text| {
+            let values = OpenValues::parse(text).unwrap();
+            let all = values.sentences(1 << OpenType::Pointer as u32);
+            (of(&values, OpenType::Pointer).to_vec(), values.asks_for(&all[0]))
+        };
+        assert_eq!(sentence("0,1"), (vec![0], false));
+        assert_eq!(sentence("5"), (vec![0], false));
+        assert_eq!(sentence("0,1,pointer=0"), (vec![0], true));
+        assert_eq!(sentence("pointer=0..2"), (vec![0, 1, 2], true));
     }
 
     #[test]
@@ -182,7 +220,6 @@ mod tests {
         assert_eq!(of(&values, OpenType::UChar), [255]);
         assert_eq!(of(&values, OpenType::Long), [0, 7]);
         assert_eq!(of(&values, OpenType::Bool), [0]);
-        assert!(!values.is_default());
         assert_eq!(values.text(), "0,7, int=-1..2,9 ,uchar=255");
     }
 
@@ -191,9 +228,13 @@ mod tests {
         let values = OpenValues::parse("-1..1,300").unwrap();
         assert_eq!(of(&values, OpenType::UInt), [0, 1, 300]);
         assert_eq!(of(&values, OpenType::UChar), [0, 1]);
-        assert_eq!(OpenValues::parse("uint=-1"), Err(OpenValuesError::NoneFits("uint")));
-        // Where none of the common values fits, the default stays.
-        assert_eq!(of(&OpenValues::parse("-5").unwrap(), OpenType::UInt), [0, 1]);
+        assert_eq!(OpenValues::parse("uint=-1"), Err(OpenValuesError::DoesNotFit("uint", -1)));
+        assert_eq!(OpenValues::parse("uchar=0,300"), Err(OpenValuesError::DoesNotFit("uchar", 300)));
+        // Where none of the common values fits, the default stays, for which nothing asks.
+        let values = OpenValues::parse("-5").unwrap();
+        assert_eq!(of(&values, OpenType::UInt), [0, 1]);
+        assert!(!values.asks_for(&values.sentences(1 << OpenType::UInt as u32)[0]));
+        assert!(values.asks_for(&values.sentences(1 << OpenType::Int as u32)[0]));
     }
 
     #[test]

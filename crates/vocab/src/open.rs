@@ -77,8 +77,8 @@ impl OpenType {
             // What both can hold exactly.
             OpenType::Float => (-(1 << 24), 1 << 24),
             OpenType::Double => (-(1 << 53), 1 << 53),
-            // No other address is known to be valid.
-            OpenType::Pointer => (0, 0),
+            // An address.
+            OpenType::Pointer => (0, i64::MAX),
         }
     }
 }

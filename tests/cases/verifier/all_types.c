@@ -1,5 +1,5 @@
 // compilers: gcc clang
-// check: --nondet -1,0,1,300
+// check: --nondet -1,0,1,300,pointer=0
 // verdict: verified
 // executions: 15
 /* The first choice says which function is called. Each of them gives those of the four values that

@@ -357,12 +357,10 @@ impl Checker {
         if let Some(text) = limits.iter().find(|limit| !is_about_values(limit)) {
             return reason("not-modelled", text);
         }
-        let are_default = self.program.has_default_values();
         let are_excluded = stats.executions == 0 && stats.assumed > 0;
         limits
             .iter()
-            .find(is_about_values)
-            .filter(|_| are_default || are_excluded)
+            .find(|limit| are_excluded || !self.program.asks_for_values(limit))
             .and_then(|text| reason("nondet-domain", text))
     }
 

@@ -24,7 +24,8 @@ pub unsafe fn call(number: i64, operands: [usize; 6]) -> isize {
 /// Which of the numbers in the list of system calls are those of this architecture.
 pub const NUMBER_COLUMN: usize = 0;
 
-/// A system call on files in its newer form, which names a directory; others as they are.
+/// A system call on files or that makes a child in its newer form, which has more arguments; others as
+/// they are.
 pub fn modern(number: i64, operands: [usize; 6]) -> (i64, [usize; 6]) {
     const HERE: usize = libc::AT_FDCWD as usize;
     let [a, b, c, ..] = operands;
@@ -46,6 +47,10 @@ pub fn modern(number: i64, operands: [usize; 6]) -> (i64, [usize; 6]) {
         libc::SYS_chmod => (libc::SYS_fchmodat, [HERE, a, b, 0, 0]),
         libc::SYS_chown => (libc::SYS_fchownat, [HERE, a, b, c, 0]),
         libc::SYS_lchown => (libc::SYS_fchownat, [HERE, a, b, c, libc::AT_SYMLINK_NOFOLLOW as usize]),
+        libc::SYS_fork => (libc::SYS_clone, [libc::SIGCHLD as usize, 0, 0, 0, 0]),
+        libc::SYS_vfork => {
+            (libc::SYS_clone, [(libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD) as usize, 0, 0, 0, 0])
+        }
         _ => return (number, operands),
     };
     (newer, [a, b, c, d, e, 0])

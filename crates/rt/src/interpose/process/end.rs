@@ -99,13 +99,18 @@ pub fn end_process(status: i32, pc: u64) -> ! {
     leave(status)
 }
 
+/// What the system keeps of a status: the lowest eight bits.
+const fn kept(status: i32) -> i32 {
+    status & 0xff
+}
+
 fn announce_end(status: i32, pc: u64) {
-    sched::perform(AnnouncedOp::new(OpKind::Exit, 0, status as u32 as u64, pc), Outcome::Done, 0, 0);
+    sched::perform(AnnouncedOp::new(OpKind::Exit, 0, kept(status) as u64, pc), Outcome::Done, 0, 0);
 }
 
 fn leave(status: i32) -> ! {
     let run = run();
-    run.exit.get_or_insert(status);
+    run.exit.get_or_insert(kept(status));
     let allowed = i64::try_from(process().exit_events).unwrap_or(i64::MAX);
     run.hot.events_left = run.hot.events_left.min(allowed);
     sched::leave(ThreadStatus::Exited)

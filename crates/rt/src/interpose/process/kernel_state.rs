@@ -167,7 +167,7 @@ extern "C" fn fork_process() -> i32 {
 }
 
 /// The child of a fork is an ordinary process with one thread: the runtime is passive in it.
-extern "C" fn step_aside() {
+pub extern "C" fn step_aside() {
     run().hot.controlled = false;
 }
 
@@ -372,7 +372,9 @@ hook!(sbrk, 1 => move_break);
 hook!(brk, 1 => set_break);
 export!(umask, 1 => set_mask);
 hook!(fork, 0 => fork_process);
+hook!(__fork, 0 => fork_process);
 hook!(vfork, 0 => fork_process);
+hook!(__vfork, 0 => fork_process);
 hook!(system, 1 => run_command);
 hook!(popen, 2 => open_command);
 hook!(execve, 3 => exec_with_environment);

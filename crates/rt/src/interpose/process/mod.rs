@@ -2,6 +2,7 @@
 //! random bytes, and `syscall()`.
 
 pub mod children;
+mod clones;
 pub mod couriers;
 pub mod crash;
 pub mod end;

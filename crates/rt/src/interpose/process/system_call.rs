@@ -1,11 +1,11 @@
-//! `syscall()`: futexes, clocks, numbers of threads and calls on files are modelled; other calls go
+//! `syscall()`: futexes, clocks, numbers of threads, calls on files and child processes are modelled; other calls go
 //! to the kernel.
 
 use raddle_wire::CALL_NAME_BYTES;
 
 use crate::arch::entry::{export, return_address};
 use crate::interpose::io::calls as file_calls;
-use crate::interpose::process::{random_bytes, time};
+use crate::interpose::process::{clones, random_bytes, time};
 use crate::interpose::sync::futex::{self, Call};
 use crate::interpose::thread::{affinity, identity};
 use crate::library::{self, CallKind, calls};
@@ -47,7 +47,8 @@ extern "C-unwind" fn system_call(number: i64, a: usize, b: usize, c: usize, d: u
         }
         _ => match file_calls::by_number(number, [a, b, c, d, e, f], pc) {
             Some(result) => result as i64,
-            None => pass_on(number, [a, b, c, d, e, f], pc),
+            None => clones::by_number(number, [a, b, c, d, e, f], pc)
+                .unwrap_or_else(|| pass_on(number, [a, b, c, d, e, f], pc)),
         },
     };
     if result < 0 && result > -4096 {
