@@ -1,5 +1,5 @@
-//! `syscall()`: futexes, clocks, numbers of threads, calls on files and child processes are modelled; other calls go
-//! to the kernel.
+//! `syscall()`: futexes, clocks, numbers of threads, calls on files and child processes are modelled;
+//! other calls go to the kernel.
 
 use raddle_wire::CALL_NAME_BYTES;
 
