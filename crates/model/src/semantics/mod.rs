@@ -381,8 +381,8 @@ impl SyncState {
         event.op.apply(event.thread, self);
     }
 
-    /// A number for the state of all objects and threads. Equal states of one `SyncState` have equal
-    /// numbers, also after [`SyncState::reset`]. Memory is left out: it is known only in part.
+    /// A number for the state of all objects and threads. Equal states have equal numbers, whatever objects
+    /// were met before. Memory is left out: it is known only in part.
     #[must_use]
     pub fn digest(&self) -> u64 {
         let of_place = |&place: &u32| (self.keys[place as usize], self.states[place as usize].digest());
