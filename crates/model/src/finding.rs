@@ -4,6 +4,7 @@
 //! The field names and their order are a contract with the readers of the report. A field that only
 //! some findings have is left out where it is empty. All others are always there.
 
+use raddle_vocab::OpKind;
 use serde::{Deserialize, Serialize};
 
 use crate::estimate::Estimate;
@@ -471,6 +472,21 @@ pub struct Finding {
     /// What the test framework says of the expectation that failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expectation: Option<String>,
+}
+
+impl Finding {
+    /// The parts that tell it from other findings of its kind. A deadlock stays the same wherever a signal
+    /// handler has interrupted its thread, and whichever threads join those that are stuck,
+    /// unless the join is part of a cycle.
+    #[must_use]
+    pub fn telling(&self) -> Vec<&AccessReport> {
+        let is_cycle = self.detail.as_deref() == Some("cycle");
+        let counts = |access: &&AccessReport| {
+            access.op != OpKind::HandlerReturn.word() && (is_cycle || access.op != OpKind::Join.word())
+        };
+        let told: Vec<&AccessReport> = self.accesses.iter().filter(counts).collect();
+        if self.kind == Kind::Deadlock && !told.is_empty() { told } else { self.accesses.iter().collect() }
+    }
 }
 
 /// Names findings: a letter for the kind and a number within the kind.

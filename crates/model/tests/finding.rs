@@ -1,8 +1,8 @@
 //! Findings and reports: their JSON form, the verdict, ids.
 
 use raddle_model::finding::{
-    AccessReport, Finding, Kind, Numbering, PredictionStats, Report, SCHEMA, Severity, Stats, Verdict, WitnessKind,
-    verdict,
+    AccessReport, Finding, Kind, Numbering, Place, PredictionStats, Report, SCHEMA, Severity, Stats, Verdict,
+    WitnessKind, verdict,
 };
 
 fn race() -> Finding {
@@ -14,6 +14,38 @@ fn race() -> Finding {
         witness: Some(".raddle/a.out/r1.json".into()),
         ..raddle_testkit::finding::race(vec![read])
     }
+}
+
+/// A handler waits for a lock of the thread that it interrupts.
+fn relock(interrupted_at: u32) -> Finding {
+    let at = |op: &str, line| AccessReport {
+        op: op.into(),
+        place: Place { line: Some(line), ..Place::default() },
+        ..AccessReport::default()
+    };
+    let accesses = vec![at("lock", 5), at("handler-return", interrupted_at)];
+    Finding { kind: Kind::Deadlock, detail: Some("relock".into()), ..raddle_testkit::finding::race(accesses) }
+}
+
+fn told(finding: &Finding) -> Vec<Option<u32>> {
+    finding.telling().into_iter().map(|access| access.place.line).collect()
+}
+
+/// Where the handler interrupts its thread does not tell one deadlock from another, nor which threads
+/// join those that are stuck. A join in a cycle does.
+#[test]
+fn circumstances_do_not_tell_deadlocks_apart() {
+    assert_eq!(told(&relock(7)), [Some(5)]);
+    assert_eq!(told(&relock(7)), told(&relock(8)));
+    let mut finding = relock(7);
+    finding.accesses[1].op = "join".into();
+    finding.detail = Some("all-blocked".into());
+    assert_eq!(told(&finding), [Some(5)]);
+    finding.detail = Some("cycle".into());
+    assert_eq!(told(&finding), [Some(5), Some(7)]);
+    finding.accesses.remove(0);
+    finding.detail = Some("all-blocked".into());
+    assert_eq!(told(&finding), [Some(7)], "all of them join");
 }
 
 fn report() -> Report {

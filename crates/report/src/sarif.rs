@@ -238,8 +238,8 @@ fn uri(path: &str) -> String {
 
 /// Identifies the defect across changes of the program: lines move, functions and variables stay.
 fn fingerprint(finding: &Finding) -> String {
-    let mut parts: Vec<String> =
-        finding.accesses.iter().map(|access| format!("{:?} {:?}", access.place.file, access.place.function)).collect();
+    let place = |access: &AccessReport| format!("{:?} {:?}", access.place.file, access.place.function);
+    let mut parts: Vec<String> = finding.telling().into_iter().map(place).collect();
     parts.sort();
     parts.push(format!("{} {:?} {:?}", finding.kind.word(), finding.detail, finding.variable));
     // FNV-1a: the same on every machine and in every version.

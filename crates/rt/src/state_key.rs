@@ -20,7 +20,9 @@
 //!   to ([`holds`]). The caller may have no other copy. Where a stub does not know its arguments, there is
 //!   no key; nor is there before input and output, behind which there is none.
 //! * What the runtime keeps for each thread: pending operation, wait, and what the program can notice,
-//!   by spawn path.
+//!   by spawn path. Where it keeps such things in memory by a thread's number in the run, the number counts.
+//! * Of a thread that has ended, what it leaves to the one that joins it: its result, its slot, and the
+//!   blocks of other threads' arenas that it has freed.
 //! * The tables of the runtime about objects are left out. They follow from the events, and the host
 //!   adds their state.
 //! * Threads that wait busily: a round that is left out begins and ends where its thread is held, so it
@@ -55,7 +57,7 @@ use crate::sched::timeouts;
 use crate::spinloop::{detector, knowledge};
 use crate::stack_pointers::{self, LiveStack, Pointers};
 use crate::state::{
-    AnnouncedOp, Fiber, Global, ThreadStatus, WaitStage, entries, loop_candidates, process, run, runtime_ranges,
+    AnnouncedOp, Fiber, Global, ThreadStatus, WaitStage, entries, keys, loop_candidates, process, run, runtime_ranges,
 };
 use crate::trace;
 
@@ -227,6 +229,11 @@ fn words(start: u64, words: &[u64]) -> u64 {
     words.iter().fold(start, |hash, &word| mix(hash ^ word))
 }
 
+/// Names a thread whose slot may be used again, whatever its number in the run; 0 stands for none.
+fn name(tid: u16) -> u64 {
+    if tid == 0 { 0 } else { run().fibers[usize::from(tid)].key }
+}
+
 /// What the runtime keeps for a thread, and its registers.
 fn thread(tid: usize) -> u64 {
     let fiber = &run().fibers[tid];
@@ -239,7 +246,9 @@ fn thread(tid: usize) -> u64 {
     let hash = words(status, &[u64::from(fiber.slot), u64::from(fiber.children)]);
     if !is_live(fiber) {
         let result = if fiber.joined { 0 } else { fiber.result as u64 };
-        return words(hash, &[result, u64::from(private.reusable), u64::from(private.next_reusable)]);
+        // The thread that joins it uses its slot again, and the blocks that it has freed.
+        let left = [name(private.reusable), name(private.next_reusable), fiber.foreign_frees as u64];
+        return words(words(hash, &[result]), &left);
     }
     let op = &fiber.pending;
     let wait = match fiber.wait {
@@ -263,13 +272,16 @@ fn thread(tid: usize) -> u64 {
             u64::from(fiber.spurious_left) | u64::from(fiber.ignoring) << 32,
             u64::from(fiber.channels) | u64::from(fiber.temporary_files) << 32,
             fiber.mapped_bytes as u64,
+            private.low_mapped_bytes as u64,
             fiber.foreign_frees as u64,
         ],
     );
     let hash = words(
         hash,
         &[
-            u64::from(private.reusable) | u64::from(private.next_reusable) << 16 | u64::from(private.keys) << 32,
+            name(private.reusable),
+            name(private.next_reusable),
+            u64::from(private.keys),
             private.exit_pc,
             private.spare_semaphore,
             private.cleanup as u64,
@@ -282,7 +294,10 @@ fn thread(tid: usize) -> u64 {
             u64::from_le_bytes(*private.name.last_chunk().unwrap_or(&[0; 8])),
         ],
     );
-    let hash = words(hash, &[net::digest::of_thread(fiber), timeouts::rests(fiber)]);
+    // Thread-specific data and affinities lie in tables by run-local numbers, which follow from the order of
+    // creation.
+    let row = if keys().is_used(tid) || run().has_affinities { 1 + tid as u64 } else { 0 };
+    let hash = words(hash, &[net::digest::of_thread(fiber), timeouts::rests(fiber), row]);
     if is_party(fiber) {
         return hash;
     }

@@ -3,6 +3,21 @@
 /// Set by `./x test --more`. If it is a number above 1, it says how many times as many examples there are.
 pub const MORE: &str = "RADDLE_TEST_MORE";
 
+/// `FROM..TO`: tests of random programs try these seeds in place of their own, all of them. To look at a
+/// failure again, or for a campaign.
+pub const SEEDS: &str = "RADDLE_TEST_SEEDS";
+
+/// The seeds that were asked for.
+///
+/// # Panics
+/// If what was asked for is no range.
+#[must_use]
+pub fn chosen_seeds() -> Option<std::ops::Range<u64>> {
+    let said = std::env::var(SEEDS).ok()?;
+    let range = said.split_once("..").and_then(|(from, to)| Some(from.parse().ok()?..to.parse().ok()?));
+    Some(range.unwrap_or_else(|| panic!("{SEEDS} is no range FROM..TO: {said}")))
+}
+
 /// `./x test` tries this part of the examples.
 const PART: u64 = 3;
 /// `./x test --more` tries so many times as many.

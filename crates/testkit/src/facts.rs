@@ -115,6 +115,7 @@ fn result(op: &AbstractOp) -> Option<Reg> {
     match op {
         AbstractOp::Load(reg, ..)
         | AbstractOp::Rmw(reg, ..)
+        | AbstractOp::ReadBlock(reg, _)
         | AbstractOp::Cas { got: reg, .. }
         | AbstractOp::Await(reg, ..)
         | AbstractOp::LockIf(reg, ..)
@@ -287,6 +288,10 @@ impl Lowering<'_> {
         true
     }
 
+    fn anywhere(write: bool, atomic: bool) -> Act {
+        Act::Access { at: Spans { list: Vec::new(), any: true }, write, atomic }
+    }
+
     /// What an operation does, and the expression that decides on what.
     fn operation<'o>(&self, op: &'o AbstractOp, code: &Code, nodes: &[NodeId]) -> (Act, Option<&'o Expr>) {
         let access = |place: &AbstractPlace, write, atomic| Act::Access { at: self.var(place), write, atomic };
@@ -331,6 +336,13 @@ impl Lowering<'_> {
             AbstractOp::Create { body, .. } => (Act::Create { bodies: vec![*body as FunctionId], once: false }, None),
             AbstractOp::Join(slot) => (Act::Join { created_at: only_create(code, nodes, *slot) }, None),
             AbstractOp::Assert(condition) | AbstractOp::Assume(condition) => (Act::Nothing, Some(condition)),
+            AbstractOp::Allocate { .. } | AbstractOp::Forget(_) => (Act::Nothing, None),
+            // Which block it is, is not followed.
+            AbstractOp::ReadBlock(..) | AbstractOp::Fetch(..) => (Self::anywhere(false, false), None),
+            AbstractOp::WriteBlock(..) | AbstractOp::Share(..) | AbstractOp::Free(_) => {
+                (Self::anywhere(true, false), None)
+            }
+            AbstractOp::Swap(..) => (Self::anywhere(true, true), None),
         }
     }
 }

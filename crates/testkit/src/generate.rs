@@ -9,7 +9,7 @@ use raddle_vocab::policy::mix;
 use raddle_vocab::{MemOrder, MutexKind};
 
 use super::program::build::{add, eq, less, num, reg};
-use super::program::{AbstractOp, AbstractPlace, AbstractProgram, Expr, MutexDecl, Reg, RmwOp, Stmt, VarDecl};
+use super::program::{AbstractOp, AbstractPlace, AbstractProgram, Expr, MutexDecl, Pointer, Reg, RmwOp, Stmt, VarDecl};
 
 /// What may occur, and how much of it.
 #[derive(Clone, Debug)]
@@ -54,6 +54,9 @@ pub struct Knobs {
     pub sections: bool,
     /// Signal handlers that interrupt main, which works then.
     pub handlers: bool,
+    /// Heap blocks that threads hand to one another, and use when they are freed. Without `races` each live
+    /// one has one owner at a time.
+    pub heap: bool,
 }
 
 impl Knobs {
@@ -80,6 +83,7 @@ impl Knobs {
             choices: false,
             sections: false,
             handlers: false,
+            heap: false,
         }
     }
 
@@ -126,6 +130,7 @@ impl Knobs {
             choices: rng.below(4) == 0,
             sections: false,
             handlers: false,
+            heap: false,
         }
     }
 }
@@ -172,6 +177,12 @@ struct Writer<'a> {
 const SCRATCH: usize = 4;
 /// Counts rounds of loops.
 const COUNTER: Reg = 8;
+/// Pointers to heap blocks that a body uses.
+const BLOCKS: usize = 2;
+/// Shared pointers: one that is only swapped, and one that is accessed plainly, under the first mutex.
+const LINKS: usize = 2;
+const SWAPPED: usize = 0;
+const GUARDED: usize = 1;
 
 impl Writer<'_> {
     fn program(&mut self) -> AbstractProgram {
@@ -195,6 +206,7 @@ impl Writer<'_> {
             sems: if self.knobs.locks { vec![self.rng.below(2) as u32] } else { Vec::new() },
             barriers: if self.in_barrier { vec![self.knobs.threads as u32] } else { Vec::new() },
             onces: usize::from(self.knobs.locks),
+            links: if self.knobs.heap { LINKS } else { 0 },
             bodies: Vec::new(),
             functions: Vec::new(),
             sections: self.knobs.sections,
@@ -290,6 +302,7 @@ impl Writer<'_> {
         self.room = self.room.saturating_sub(1);
         let knobs = self.knobs;
         match self.rng.below(16) {
+            1 | 2 | 5 | 6 | 8 | 9 | 11 | 12 | 15 if knobs.heap && depth == 0 => self.heap(out),
             3 if knobs.choices => {
                 let op = AbstractOp::Choose(self.scratch(), 2 + self.rng.below(2) as u16);
                 out.push(op.into());
@@ -475,6 +488,70 @@ impl Writer<'_> {
                 };
                 out.push(Stmt::Once(0, vec![write.into()]));
             }
+        }
+    }
+
+    /// Steps in the lives of heap blocks.
+    fn heap(&mut self, out: &mut Vec<Stmt>) {
+        for _ in 0..2 + self.rng.below(3) {
+            self.heap_step(out);
+        }
+    }
+
+    fn heap_step(&mut self, out: &mut Vec<Stmt>) {
+        let own = self.rng.below(BLOCKS) as Pointer;
+        match self.rng.below(12) {
+            0..=2 => {
+                let (value, large) = (self.value(), self.rng.below(3) > 0);
+                out.push(AbstractOp::Allocate { into: own, large }.into());
+                out.push(AbstractOp::WriteBlock(own, value).into());
+            }
+            3 | 4 => {
+                let orders = [MemOrder::AcqRel, MemOrder::SeqCst, MemOrder::Relaxed, MemOrder::Release];
+                let order = self.rng.pick(&orders[..if self.knobs.races { 4 } else { 2 }]);
+                out.push(AbstractOp::Swap(own, SWAPPED, order).into());
+            }
+            5 | 6 => self.hand_over(own, out),
+            7 => out.push(AbstractOp::WriteBlock(own, self.value()).into()),
+            8 | 9 => {
+                out.push(AbstractOp::Free(own).into());
+                if self.rng.below(3) > 0 {
+                    out.push(AbstractOp::Forget(own).into());
+                }
+            }
+            _ => out.push(AbstractOp::ReadBlock(self.scratch(), own).into()),
+        }
+    }
+
+    /// Gives a block away by a shared pointer, or takes one. With races the giver or the former owner may
+    /// keep it, and there may be no mutex.
+    fn hand_over(&mut self, own: Pointer, out: &mut Vec<Stmt>) {
+        let careless = self.knobs.races && self.rng.below(2) == 0;
+        let is_held = self.held.contains(&0);
+        let locks = !(is_held || careless && self.rng.below(2) == 0);
+        if locks && !self.held.is_empty() && !self.knobs.deadlocks {
+            return;
+        }
+        let mut inside: Vec<Stmt> = Vec::new();
+        let gives = self.rng.below(2) == 0;
+        if gives {
+            inside.push(AbstractOp::Share(GUARDED, Some(own)).into());
+        } else {
+            inside.push(AbstractOp::Fetch(own, GUARDED).into());
+            if !careless {
+                inside.push(AbstractOp::Share(GUARDED, None).into());
+            }
+        }
+        let mutex = || AbstractPlace::of(0);
+        if locks {
+            out.push(AbstractOp::Lock(mutex()).into());
+            out.append(&mut inside);
+            out.push(AbstractOp::Unlock(mutex()).into());
+        } else {
+            out.append(&mut inside);
+        }
+        if gives && !careless {
+            out.push(AbstractOp::Forget(own).into());
         }
     }
 

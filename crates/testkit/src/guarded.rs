@@ -135,6 +135,7 @@ impl Writer {
             sems: vec![1],
             barriers: if self.barrier { vec![threads as u32] } else { Vec::new() },
             onces: 0,
+            links: 0,
             bodies: std::iter::once(main).chain(bodies).collect(),
             functions: std::mem::take(&mut self.functions),
             sections: false,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use raddle_model::object::{
-    AtomicAction, AtomicOp, BarrierAction, BarrierOp, ExitOp, OnceAction, OnceOp, SemaphoreAction, ThreadOp,
+    AtomicAction, AtomicOp, BarrierAction, BarrierOp, ExitOp, OnceAction, OnceOp, SemaphoreAction, SignalOp, ThreadOp,
 };
 use raddle_model::{
     Access, AccessKind, Choice, Enabled, Event, Execution, FailingValue, HeldRead, Incident, IncidentKind,
@@ -11,13 +11,14 @@ use raddle_model::{
     depend, footprint,
 };
 use raddle_vocab::policy::{Candidate, Chooser, MAX_THREADS, Policy, mix};
-use raddle_vocab::{Failure, MutexKind, Outcome, RunStatus};
+use raddle_vocab::{Failure, Misuse, MutexKind, Outcome, RunStatus};
 
 use super::Granularity;
 use super::code::{Code, Instr, compile, eval};
+use super::heap::{self, Freed, Handle, Heap};
 use super::layout::Layout;
 use super::operation::{self, Lowering};
-use super::program::{AbstractOp, AbstractProgram, REGISTERS, RmwOp};
+use super::program::{AbstractOp, AbstractProgram, POINTERS, Pointer, REGISTERS, RmwOp};
 use super::thread::Thread;
 
 /// Maximal number of instructions between two transitions. They are invisible to other threads, so
@@ -35,6 +36,7 @@ pub(super) struct Interpreter {
     granularity: Granularity,
     world: SyncState,
     memory: Vec<i32>,
+    heap: Heap,
     threads: Vec<Thread>,
     /// Whether executions get keys of their states, and reads before which threads are held get numbers,
     /// as a native target does it.
@@ -52,6 +54,7 @@ impl Interpreter {
             granularity,
             world: SyncState::new(spurious),
             memory: Vec::new(),
+            heap: Heap::default(),
             threads: Vec::new(),
             keys: false,
             held_reads: BTreeMap::new(),
@@ -96,8 +99,9 @@ impl Interpreter {
                 self.memory[self.layout.cell(var, index as i32)] = decl.init;
             }
         }
+        self.heap.clear();
         self.threads.clear();
-        self.threads.push(Thread::new(0, 0, 0, 1));
+        self.threads.push(Thread::new(0, 0, 0, 1, 0));
         out.threads.push(ThreadInfo::default());
     }
 
@@ -283,7 +287,7 @@ impl Interpreter {
         let memory = memory.map(|(cell, &value)| mix(mix(cell as u64 ^ 0xabc) ^ bits(value)));
         let name = |number: u16| self.threads[usize::from(number)].key;
         let threads = self.threads.iter().map(|thread| thread.digest(name));
-        let sum = memory.chain(threads).fold(1u64, u64::wrapping_add);
+        let sum = memory.chain(threads).chain(self.heap.digest()).fold(1u64, u64::wrapping_add);
         StateKey(u128::from(mix(sum)) << 64 | u128::from(mix(!sum)) | 1)
     }
 
@@ -306,6 +310,10 @@ impl Interpreter {
                 });
                 AtomicOp { action: AtomicAction::Rmw { value, old }, ..access }
             }
+            (AtomicAction::Rmw { old, .. }, Instr::Op(AbstractOp::Swap(pointer, ..), _)) => {
+                let value = bits(self.threads[usize::from(number)].pointers[pointer_of(*pointer)]);
+                AtomicOp { action: AtomicAction::Rmw { value, old }, ..access }
+            }
             _ => access,
         }
     }
@@ -322,10 +330,15 @@ impl Interpreter {
         path.push(children);
         let path = ThreadPath(path);
         let number = self.world.add_thread(path.clone());
+        let used = creator.arenas.pop();
+        let arena = used.or_else(|| (self.program.links > 0).then(|| heap::arena_of(&path)));
         if let Some(handle) = creator.handles.get_mut(usize::from(*slot)) {
             *handle = Some(number);
         }
-        self.threads.push(Thread::new(number, *body, arg, mix(key ^ mix(u64::from(children)))));
+        self.threads.push(Thread::new(number, *body, arg, mix(key ^ mix(u64::from(children))), arena.unwrap_or(0)));
+        if used.is_some() {
+            self.inherit(parent, number);
+        }
         out.threads.push(ThreadInfo { path, parent: Some(parent), name: None });
         if self.threads.len() > MAX_THREADS {
             out.status = RunStatus::NeedPool;
@@ -349,6 +362,14 @@ impl Interpreter {
                 thread.state = PendingState::Exited;
                 return;
             }
+            // Main, or another handler that runs in it.
+            Operation::Signal(SignalOp::Begin(handling)) => thread.onto = handling.onto,
+            Operation::Thread(ThreadOp::Join { thread: joined, refused: false }) => {
+                thread.at += 1;
+                let arena = self.threads[usize::from(joined)].arena;
+                self.threads[usize::from(event.thread)].arenas.push(arena);
+                return self.inherit(joined, event.thread);
+            }
             _ => {}
         }
         let written = event.op.as_atomic().map_or(0, |op| op.value() as i32);
@@ -361,6 +382,10 @@ impl Interpreter {
                 cell.into_iter().for_each(|cell| self.memory[cell] = value);
             }
             Instr::Op(AbstractOp::Store(..), _) => cell.into_iter().for_each(|cell| self.memory[cell] = written),
+            Instr::Op(AbstractOp::Swap(pointer, ..), _) => {
+                thread.pointers[pointer_of(*pointer)] = cell.map_or(0, |cell| self.memory[cell]);
+                cell.into_iter().for_each(|cell| self.memory[cell] = written);
+            }
             Instr::Op(AbstractOp::Rmw(reg, ..), _) => {
                 set(*reg, event.op.as_atomic().map_or(0, |op| op.seen() as i32));
                 cell.into_iter().for_each(|cell| self.memory[cell] = written);
@@ -389,6 +414,13 @@ impl Interpreter {
                 thread.outer = Some(std::mem::replace(&mut thread.regs, [0; REGISTERS]));
             }
             Instr::OnceEnd { .. } => thread.regs = thread.outer.take().unwrap_or(thread.regs),
+            // At access granularity.
+            Instr::Op(op, _) if operation::is_of_heap(op) => {
+                let op = op.clone();
+                self.touch_heap(&op, event.thread);
+                self.threads[usize::from(event.thread)].at += 1;
+                return;
+            }
             _ => {}
         }
         if operation::next_part(&event.op, MutexKind::Normal).is_none() {
@@ -466,7 +498,16 @@ impl Interpreter {
     fn is_silent(&self, op: &AbstractOp, number: u16) -> bool {
         match op {
             AbstractOp::Set(..) | AbstractOp::Assert(_) | AbstractOp::Assume(_) => true,
-            AbstractOp::Read(..) | AbstractOp::Write(..) => self.granularity == Granularity::Sync,
+            AbstractOp::Read(..) | AbstractOp::Write(..) | AbstractOp::Fetch(..) | AbstractOp::Share(..) => {
+                self.granularity == Granularity::Sync
+            }
+            AbstractOp::Allocate { .. } | AbstractOp::Forget(_) => true,
+            AbstractOp::ReadBlock(_, pointer) | AbstractOp::WriteBlock(pointer, _) => {
+                self.granularity == Granularity::Sync || self.pointer(*pointer, number) == 0
+            }
+            AbstractOp::Free(pointer) => {
+                self.granularity == Granularity::Sync || !self.heap.is_live(self.pointer(*pointer, number))
+            }
             AbstractOp::Join(slot) => self.handle(*slot, number).is_none(),
             _ => false,
         }
@@ -511,9 +552,91 @@ impl Interpreter {
                 out.accesses.push(Access { thread: number, kind, volatile: false, addr, size, pc, after, count });
                 thread.accesses += 1;
             }
+            op if operation::is_of_heap(op) => self.silent_in_heap(op, pc, number, out),
             _ => {}
         }
         true
+    }
+
+    fn pointer(&self, pointer: Pointer, number: u16) -> Handle {
+        self.threads[usize::from(number)].pointers[pointer_of(pointer)]
+    }
+
+    /// Does something with a heap block or a shared pointer, and says what is accessed: nothing if the
+    /// block is freed already.
+    fn touch_heap(&mut self, op: &AbstractOp, number: u16) -> Option<(AccessKind, u64, u64)> {
+        let thread = &mut self.threads[usize::from(number)];
+        let word = u64::from(WORD);
+        Some(match op {
+            AbstractOp::Allocate { into, large } => {
+                let (block, size) = self.heap.allocate(thread.arena, *large);
+                thread.pointers[pointer_of(*into)] = block;
+                (AccessKind::Alloc, Heap::address(block), size)
+            }
+            AbstractOp::Free(pointer) => {
+                let block = thread.pointers[pointer_of(*pointer)];
+                let Freed::Block(size) = self.heap.free(block, thread.arena, &mut thread.foreign) else { return None };
+                (AccessKind::Free, Heap::address(block), size)
+            }
+            AbstractOp::ReadBlock(into, pointer) => {
+                let block = thread.pointers[pointer_of(*pointer)];
+                thread.regs[usize::from(*into) % REGISTERS] = self.heap.value(block);
+                (AccessKind::Read, Heap::address(block), word)
+            }
+            AbstractOp::WriteBlock(pointer, value) => {
+                let block = thread.pointers[pointer_of(*pointer)];
+                self.heap.write(block, eval(value, &thread.regs));
+                (AccessKind::Write, Heap::address(block), word)
+            }
+            AbstractOp::Fetch(into, link) => {
+                let cell = self.layout.link(*link);
+                thread.pointers[pointer_of(*into)] = self.memory[cell];
+                (AccessKind::Read, self.layout.address(cell), operation::POINTER)
+            }
+            AbstractOp::Share(link, pointer) => {
+                let cell = self.layout.link(*link);
+                self.memory[cell] = pointer.map_or(0, |pointer| thread.pointers[pointer_of(pointer)]);
+                (AccessKind::Write, self.layout.address(cell), operation::POINTER)
+            }
+            AbstractOp::Forget(pointer) => {
+                thread.pointers[pointer_of(*pointer)] = 0;
+                return None;
+            }
+            _ => return None,
+        })
+    }
+
+    /// The same between two transitions.
+    fn silent_in_heap(&mut self, op: &AbstractOp, pc: u64, number: u16, out: &mut Execution) {
+        let named = match op {
+            AbstractOp::Free(pointer) | AbstractOp::ReadBlock(_, pointer) | AbstractOp::WriteBlock(pointer, _) => {
+                Some(self.pointer(*pointer, number))
+            }
+            _ => None,
+        };
+        if let (AbstractOp::ReadBlock(into, _), Some(0)) = (op, named) {
+            self.threads[usize::from(number)].regs[usize::from(*into) % REGISTERS] = 0;
+        }
+        if named == Some(0) {
+            return;
+        }
+        let accessed = self.touch_heap(op, number);
+        let thread = &mut self.threads[usize::from(number)];
+        let (after, count) = (out.events.len() as u32, thread.accesses);
+        if let Some((kind, addr, size)) = accessed {
+            out.accesses.push(Access { thread: number, kind, volatile: false, addr, size, pc, after, count });
+            thread.accesses += 1;
+        } else if let (AbstractOp::Free(_), Some(block)) = (op, named) {
+            let (kind, obj) = (IncidentKind::Misuse(Misuse::BadFree), Heap::address(block));
+            out.incidents.push(Incident { thread: number, after, count, pc, obj, arg: 1, kind, text: String::new() });
+        }
+    }
+
+    /// What one thread has freed happens before what the other does next.
+    fn inherit(&mut self, from: u16, heir: u16) {
+        let freed = std::mem::take(&mut self.threads[usize::from(from)].foreign);
+        let heir = &mut self.threads[usize::from(heir)];
+        self.heap.inherit(freed, heir.arena, &mut heir.foreign);
     }
 
     /// The transition that an instruction is.
@@ -521,6 +644,9 @@ impl Interpreter {
         let lowering = Lowering {
             thread: number,
             regs: &self.threads[usize::from(number)].regs,
+            pointers: &self.threads[usize::from(number)].pointers,
+            onto: self.threads[usize::from(number)].onto,
+            heap: &self.heap,
             layout: &self.layout,
             program: &self.program,
             outside: self.program.sections && !self.threads[usize::from(number)].in_section,
@@ -574,6 +700,11 @@ impl Interpreter {
 /// Whether a thread leaves a barrier as the serial one.
 fn is_serial(op: &Operation) -> bool {
     matches!(op, Operation::Barrier(BarrierOp { action: BarrierAction::Leave { serial: true, .. }, .. }))
+}
+
+/// Where a thread keeps a pointer.
+pub(super) fn pointer_of(pointer: Pointer) -> usize {
+    usize::from(pointer) % POINTERS
 }
 
 /// A value as it stands in an event.

@@ -1,6 +1,7 @@
 //! Addresses of a program's objects.
 //!
-//! Integers lie as in C: arrays of 4-byte elements, each array at the start of an 8-byte cell.
+//! Integers lie as in C: arrays of 4-byte elements, each array at the start of an 8-byte cell. Shared
+//! pointers come behind them.
 
 use super::program::AbstractProgram;
 
@@ -19,6 +20,8 @@ const STRIDE: u64 = 64;
 pub struct Layout {
     /// First cell and length of each array of integers.
     vars: Vec<(usize, usize)>,
+    /// First cell of the shared pointers, which have two each.
+    links: usize,
     cells: usize,
     /// First number and length of each array of mutexes.
     mutexes: Vec<(usize, usize)>,
@@ -34,13 +37,15 @@ impl Layout {
             vars.push((cells, var.len.max(1)));
             cells += var.len.max(1).next_multiple_of(2);
         }
+        let links = cells;
+        cells += 2 * program.links;
         let mut first = 0;
         let mut mutexes = Vec::new();
         for mutex in &program.mutexes {
             mutexes.push((first, mutex.len.max(1)));
             first += mutex.len.max(1);
         }
-        Layout { vars, cells, mutexes }
+        Layout { vars, links, cells, mutexes }
     }
 
     /// How many integers there are, gaps included.
@@ -54,6 +59,12 @@ impl Layout {
     pub fn cell(&self, var: usize, index: i32) -> usize {
         let (first, len) = self.vars[var];
         first + index.rem_euclid(len as i32) as usize
+    }
+
+    /// Position of the first half of a shared pointer, which holds the whole of it.
+    #[must_use]
+    pub fn link(&self, id: usize) -> usize {
+        self.links + 2 * id
     }
 
     /// Address of an integer by its position.

@@ -14,6 +14,7 @@ pub mod facts;
 pub mod finding;
 pub mod generate;
 pub mod guarded;
+mod heap;
 mod interpreter;
 mod layout;
 mod operation;

@@ -10,10 +10,13 @@ use raddle_vocab::handler::Handling;
 use raddle_vocab::{MemOrder, MutexKind, Outcome, SECTION};
 
 use super::code::eval;
-use super::interpreter::{WORD, bits};
+use super::heap::{Handle, Heap};
+use super::interpreter::{WORD, bits, pointer_of};
 use super::layout::Layout;
-use super::program::{AbstractOp, AbstractPlace, AbstractProgram, REGISTERS};
+use super::program::{AbstractOp, AbstractPlace, AbstractProgram, POINTERS, Pointer, REGISTERS};
 
+/// Bytes of a pointer.
+pub(super) const POINTER: u64 = 8;
 /// All signals are for main.
 const HANDLING: Handling = Handling { target: 0, onto: 0, signal: 10, interrupts: false };
 
@@ -21,6 +24,10 @@ const HANDLING: Handling = Handling { target: 0, onto: 0, signal: 10, interrupts
 pub(super) struct Lowering<'a> {
     pub thread: u16,
     pub regs: &'a [i32; REGISTERS],
+    pub pointers: &'a [Handle; POINTERS],
+    /// The thread that its handler has suspended.
+    pub onto: u16,
+    pub heap: &'a Heap,
     pub layout: &'a Layout,
     pub program: &'a AbstractProgram,
     /// Whether accesses have to wait for atomic sections of others.
@@ -77,13 +84,29 @@ impl Lowering<'_> {
             }
             AbstractOp::Join(slot) => Operation::Thread(ThreadOp::Join { thread: handle(*slot), refused: false }),
             AbstractOp::HandlerBegin => Operation::Signal(SignalOp::Begin(HANDLING)),
-            AbstractOp::HandlerReturn => Operation::Signal(SignalOp::Return { handling: HANDLING, awaited: 0 }),
+            AbstractOp::HandlerReturn => {
+                Operation::Signal(SignalOp::Return { handling: Handling { onto: self.onto, ..HANDLING }, awaited: 0 })
+            }
             AbstractOp::SectionBegin => section(MutexAction::Lock(Patience::Block)),
             AbstractOp::SectionEnd => section(MutexAction::Unlock),
             AbstractOp::Choose(_, values) => {
                 Operation::Choice(ChoiceOp { values: u64::from((*values).max(1)), chosen: 0, given: 0 })
             }
+            AbstractOp::Fetch(_, link) => memory(self.link(*link), POINTER, MemoryAction::Read, self.outside),
+            AbstractOp::Share(link, _) => memory(self.link(*link), POINTER, MemoryAction::Write, self.outside),
+            AbstractOp::Swap(_, link, order) => Operation::Atomic(AtomicOp {
+                addr: self.link(*link),
+                size: POINTER as u32,
+                order: *order,
+                action: AtomicAction::Rmw { value: 0, old: 0 },
+                continues: false,
+                outside: self.outside,
+            }),
+            AbstractOp::ReadBlock(_, pointer) => self.block(*pointer, MemoryAction::Read),
+            AbstractOp::WriteBlock(pointer, _) => self.block(*pointer, MemoryAction::Write),
+            AbstractOp::Free(pointer) => self.block(*pointer, MemoryAction::Free),
             // What no other thread sees never stands before a transition.
+            AbstractOp::Allocate { .. } | AbstractOp::Forget(_) => silent(),
             AbstractOp::Set(..) | AbstractOp::Assert(_) | AbstractOp::Assume(_) | AbstractOp::Return => silent(),
         };
         Event { exposed: self.program.has_handlers(), ..Event::new(self.thread, op) }
@@ -98,8 +121,7 @@ impl Lowering<'_> {
     }
 
     fn access(&self, place: &AbstractPlace, action: MemoryAction) -> Operation {
-        let (addr, size) = (self.address(place), u64::from(WORD));
-        Operation::Memory(MemoryOp { addr, size, action, order: MemOrder::Relaxed, outside: self.outside })
+        memory(self.address(place), u64::from(WORD), action, self.outside)
     }
 
     fn atomic(&self, place: &AbstractPlace, order: MemOrder, action: AtomicAction) -> Operation {
@@ -111,6 +133,17 @@ impl Lowering<'_> {
             continues: false,
             outside: self.outside,
         })
+    }
+
+    fn link(&self, link: usize) -> u64 {
+        self.layout.address(self.layout.link(link))
+    }
+
+    /// An access to a block, or its end.
+    fn block(&self, pointer: Pointer, action: MemoryAction) -> Operation {
+        let block = self.pointers[pointer_of(pointer)];
+        let size = if action == MemoryAction::Free { self.heap.size(block) } else { u64::from(WORD) };
+        memory(Heap::address(block), size, action, self.outside)
     }
 
     fn mutex_address(&self, place: &AbstractPlace) -> u64 {
@@ -159,6 +192,24 @@ pub(super) fn next_part(op: &Operation, kind: MutexKind) -> Option<Operation> {
         }
         _ => None,
     }
+}
+
+/// Whether the operation concerns a heap block or a shared pointer, and is no atomic one.
+pub(super) fn is_of_heap(op: &AbstractOp) -> bool {
+    matches!(
+        op,
+        AbstractOp::Allocate { .. }
+            | AbstractOp::Free(_)
+            | AbstractOp::ReadBlock(..)
+            | AbstractOp::WriteBlock(..)
+            | AbstractOp::Fetch(..)
+            | AbstractOp::Share(..)
+            | AbstractOp::Forget(_)
+    )
+}
+
+fn memory(addr: u64, size: u64, action: MemoryAction, outside: bool) -> Operation {
+    Operation::Memory(MemoryOp { addr, size, action, order: MemOrder::Relaxed, outside })
 }
 
 /// Stands for instructions that are no transition.

@@ -10,7 +10,8 @@ use std::fmt::Write as _;
 use raddle_model::object::Patience;
 use raddle_vocab::{MemOrder, MutexKind};
 
-use super::program::{AbstractOp, AbstractPlace, AbstractProgram, Expr, HANDLES, REGISTERS, RmwOp, Stmt};
+use super::heap;
+use super::program::{AbstractOp, AbstractPlace, AbstractProgram, Expr, HANDLES, POINTERS, REGISTERS, RmwOp, Stmt};
 
 /// A program in C.
 #[derive(Clone, Debug)]
@@ -41,6 +42,7 @@ const HEAD: &str = "\
 #include <pthread.h>
 #include <semaphore.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <time.h>
 
 #define UNSEEN __attribute__((no_sanitize(\"thread\"), noinline)) static
@@ -132,8 +134,13 @@ fn joins_all(program: &AbstractProgram) -> bool {
     created == threads && count(|op| matches!(op, AbstractOp::Join(_))) == threads
 }
 
+/// The word before the type of a variable, if it has one.
+fn volatile(style: Style) -> &'static str {
+    if style.volatile { "volatile " } else { "" }
+}
+
 fn declarations(program: &AbstractProgram, style: Style, text: &mut String) {
-    let volatile = if style.volatile { "volatile " } else { "" };
+    let volatile = volatile(style);
     text.push('\n');
     if program.has_handlers() {
         text.push_str("#include <signal.h>\nstatic pthread_t main_thread;\n");
@@ -146,6 +153,9 @@ fn declarations(program: &AbstractProgram, style: Style, text: &mut String) {
             format!("{{ [0 ... {}] = {} }}", var.len - 1, var.init)
         };
         let _ = writeln!(text, "static {volatile}int v{id}{} = {init};", array(var.len));
+    }
+    for id in 0..program.links {
+        let _ = writeln!(text, "static {volatile}int *{volatile}g{id} = NULL;");
     }
     for (id, mutex) in program.mutexes.iter().enumerate() {
         let init = match mutex.kind {
@@ -243,7 +253,7 @@ impl Printer<'_> {
     /// Completes a function.
     fn function(&mut self, head: String, argument: &str, mut lines: Vec<Line>) {
         self.functions.extend([(head, None), ("{".into(), None)]);
-        self.functions.append(&mut locals(argument, &lines));
+        self.functions.append(&mut locals(argument, volatile(self.style), &lines));
         self.functions.append(&mut lines);
         self.functions.extend([("}".into(), None), (String::new(), None)]);
     }
@@ -363,12 +373,25 @@ impl Printer<'_> {
             AbstractOp::SectionEnd => "__VERIFIER_atomic_end();".into(),
             AbstractOp::Choose(reg, values) => format!("r{} = (int)raddle_choose({values});", number(*reg)),
             AbstractOp::Return => leave.into(),
+            AbstractOp::Allocate { into, large } => {
+                format!("p{} = malloc({});", pointer(*into), if *large { heap::LARGE } else { heap::SMALL })
+            }
+            AbstractOp::Free(own) => format!("free((void *)p{});", pointer(*own)),
+            AbstractOp::ReadBlock(reg, own) => format!("r{0} = p{1} ? *p{1} : 0;", number(*reg), pointer(*own)),
+            AbstractOp::WriteBlock(own, value) => format!("if (p{0}) *p{0} = {1};", pointer(*own), expr(value)),
+            AbstractOp::Fetch(own, link) => format!("p{} = g{link};", pointer(*own)),
+            AbstractOp::Share(link, Some(own)) => format!("g{link} = p{};", pointer(*own)),
+            AbstractOp::Share(link, None) => format!("g{link} = NULL;"),
+            AbstractOp::Swap(own, link, order) => {
+                format!("p{0} = __atomic_exchange_n(&g{link}, p{0}, {1});", pointer(*own), word(*order))
+            }
+            AbstractOp::Forget(own) => format!("p{} = NULL;", pointer(*own)),
         }
     }
 }
 
 /// Declares the registers and handles that the lines use.
-fn locals(argument: &str, lines: &[Line]) -> Vec<Line> {
+fn locals(argument: &str, volatile: &str, lines: &[Line]) -> Vec<Line> {
     let used = |letter: char, number: usize| {
         let name = format!("{letter}{number}");
         let inside = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_');
@@ -383,7 +406,13 @@ fn locals(argument: &str, lines: &[Line]) -> Vec<Line> {
     let initial = |reg: usize| if reg == 0 { argument } else { "0" };
     let registers = registers.map(|reg| format!("    int r{reg} = {};", initial(reg)));
     let handles = (0..HANDLES).filter(|&slot| used('h', slot)).map(|slot| format!("    pthread_t h{slot} = 0;"));
-    registers.chain(handles).map(|text| (text, None)).collect()
+    let pointers = (0..POINTERS).filter(|&own| used('p', own));
+    let pointers = pointers.map(|own| format!("    {volatile}int *p{own} = NULL;"));
+    registers.chain(handles).chain(pointers).map(|text| (text, None)).collect()
+}
+
+fn pointer(own: u8) -> usize {
+    usize::from(own) % POINTERS
 }
 
 fn number(reg: u8) -> usize {

@@ -14,6 +14,10 @@ pub type Reg = u8;
 pub const REGISTERS: usize = 16;
 /// How many threads a body can have created and not forgotten.
 pub const HANDLES: usize = 32;
+/// Number of a pointer to a heap block.
+pub type Pointer = u8;
+/// How many of them a thread has, all null at the start.
+pub const POINTERS: usize = 8;
 
 /// A value computed from registers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -145,6 +149,27 @@ pub enum AbstractOp {
     HandlerBegin,
     /// Main goes on.
     HandlerReturn,
+    /// Allocates a heap block, which holds one integer; its thread may use a large one again once it is freed.
+    Allocate {
+        /// Receives its address.
+        into: Pointer,
+        /// Whether it is large.
+        large: bool,
+    },
+    /// Frees the block, if the pointer is not null. The pointer stays as it is.
+    Free(Pointer),
+    /// Plain read of a block; 0 if the pointer is null.
+    ReadBlock(Reg, Pointer),
+    /// Plain write of a block, if the pointer is not null.
+    WriteBlock(Pointer, Expr),
+    /// Plain read of a shared pointer.
+    Fetch(Pointer, usize),
+    /// Plain write of a shared pointer: the thread's own, or null.
+    Share(usize, Option<Pointer>),
+    /// Atomic exchange of a shared pointer and the thread's own.
+    Swap(Pointer, usize, MemOrder),
+    /// The pointer is null from now on.
+    Forget(Pointer),
     /// Fails unless the expression is not 0.
     Assert(Expr),
     /// Ends the run without result unless the expression is not 0.
@@ -212,6 +237,8 @@ pub struct AbstractProgram {
     pub barriers: Vec<u32>,
     /// How many once controls.
     pub onces: usize,
+    /// How many shared pointers to heap blocks.
+    pub links: usize,
     /// Code of the threads; main runs the first.
     pub bodies: Vec<Vec<Stmt>>,
     /// Functions that they call.

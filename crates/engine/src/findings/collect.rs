@@ -423,7 +423,7 @@ fn key(finding: &Finding) -> Key {
         let function = place.line.is_none().then(|| place.function.clone()).flatten();
         (place.file.clone(), place.line, function)
     };
-    let mut places: Vec<_> = finding.accesses.iter().map(|access| line(&access.place)).collect();
+    let mut places: Vec<_> = finding.telling().into_iter().map(|access| line(&access.place)).collect();
     places.sort();
     places.dedup();
     // One line may both read and write, so that it is the same race under two words.

@@ -194,7 +194,7 @@ impl StateMatcher {
 
     /// Enters a state: `key` covers memory and threads, `objects` the state of objects.
     pub fn enter(&mut self, key: StateKey, objects: u64) {
-        let rest = mix(objects ^ mix(self.heads.digest(&self.relaxed)));
+        let rest = mix(objects ^ mix(self.heads.digest(&self.relaxed) ^ self.uses.readers()));
         let is_known = key.is_known() && !self.is_off && (self.has_heads || self.relaxed.is_empty());
         self.key = if is_known { StateKey(key.0 ^ u128::from(rest) << 32) } else { StateKey::UNKNOWN };
     }

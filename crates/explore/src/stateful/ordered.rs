@@ -23,6 +23,7 @@
 
 use raddle_model::object::{LockChange, MutexAction, Patience, RwlockAction, ThreadOp};
 use raddle_model::{Event, Footprint, Op, Touch};
+use raddle_vocab::policy::mix;
 use raddle_vocab::{Outcome, SECTION};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -73,6 +74,14 @@ impl OrderedUses {
         guards.sort_unstable();
         guards.dedup();
         guards
+    }
+
+    /// Which threads hold locks for reading, as a number; 0 if none does. The state of a lock says how many
+    /// readers it has, and which thread waits for itself depends on which they are.
+    pub fn readers(&self) -> u64 {
+        let held = self.held.iter().zip(1u64..).flat_map(|(held, thread)| held.iter().map(move |lock| (thread, lock)));
+        let shared = held.filter(|(_, (_, is_shared))| *is_shared);
+        shared.map(|(thread, (lock, _))| mix(lock ^ mix(thread))).fold(0, u64::wrapping_add)
     }
 
     /// Whether all uses of the lock are ordinary.

@@ -11,6 +11,7 @@ use raddle_model::{Defect, DefectFinder};
 use raddle_testkit::program::build::*;
 use raddle_testkit::program::{AbstractOp, AbstractPlace, Stmt};
 use raddle_testkit::{AbstractProgram, Granularity, MemoryTarget};
+use raddle_vocab::MemOrder;
 
 /// All different defects of a program, warnings aside.
 fn defects(program: &AbstractProgram, granularity: Granularity) -> Vec<Defect> {
@@ -117,6 +118,40 @@ fn wake_ups_get_lost_only_without_a_test() {
     assert_eq!(details(&handshake(false, true)), set(["lost-wakeup"]));
     // No thread signals, so no wake-up is lost.
     assert_eq!(details(&handshake(false, false)), set(["all-blocked"]));
+}
+
+/// A block that is freed, and then used after another allocation.
+fn used_after(large: bool, uses: Vec<Stmt>) -> AbstractProgram {
+    let allocate = |into| [AbstractOp::Allocate { into, large }.into(), AbstractOp::WriteBlock(into, num(1)).into()];
+    let body = [allocate(0).to_vec(), vec![AbstractOp::Free(0).into()], allocate(1).to_vec(), uses].concat();
+    AbstractProgram { links: 2, ..AbstractProgram::parallel(0, 0, vec![body]) }
+}
+
+#[test]
+fn former_blocks_are_noticed_unless_they_are_used_again() {
+    let read: Stmt = AbstractOp::ReadBlock(1, 0).into();
+    let free: Stmt = AbstractOp::Free(0).into();
+    assert_eq!(details(&used_after(false, vec![read.clone()])), set(["use-after-free"]));
+    assert_eq!(details(&used_after(false, vec![free.clone()])), set(["double-free"]));
+    assert_eq!(details(&used_after(true, vec![read.clone()])), set([]));
+    assert_eq!(details(&used_after(true, vec![free, read])), set(["use-after-free"]));
+}
+
+/// A thread hands a block over that it has written, and another one frees it.
+#[test]
+fn blocks_are_handed_over_in_order() {
+    let swap = |order| -> Stmt { AbstractOp::Swap(0, 0, order).into() };
+    let hand_over = |order| {
+        let gives = vec![
+            AbstractOp::Allocate { into: 0, large: true }.into(),
+            AbstractOp::WriteBlock(0, num(1)).into(),
+            swap(order),
+        ];
+        let takes = vec![swap(order), AbstractOp::ReadBlock(1, 0).into(), AbstractOp::Free(0).into()];
+        AbstractProgram { links: 1, ..AbstractProgram::parallel(0, 0, vec![gives, takes]) }
+    };
+    assert_eq!(details(&hand_over(MemOrder::AcqRel)), set([]));
+    assert!(!details(&hand_over(MemOrder::Relaxed)).is_empty());
 }
 
 #[test]

@@ -301,11 +301,10 @@ impl<'a> Scene<'a> {
         };
         let parts: Vec<Part> = threads.iter().map(part).collect();
         // A thread that only joins a stuck thread is a consequence, unless it is part of a cycle.
-        // Where the handler interrupts its thread says nothing more.
-        let counts = |thread: &&u16| match detail {
-            "cycle" => true,
-            "relock" => self.holdings.suspended_by(**thread).is_none(),
-            _ => !is_join(&self.execution.pending[usize::from(**thread)]),
+        // Where a handler interrupts its thread says nothing more. `Finding::telling` knows the same rule.
+        let counts = |thread: &&u16| {
+            let joins = is_join(&self.execution.pending[usize::from(**thread)]);
+            self.holdings.suspended_by(**thread).is_none() && (detail == "cycle" || !joins)
         };
         let mut places: Vec<u64> = threads.iter().filter(counts).map(|&t| self.pc(t)).collect();
         if places.is_empty() {

@@ -37,6 +37,11 @@ impl Keys {
         }
     }
 
+    /// Whether the thread has ever set a value.
+    pub fn is_used(&self, tid: usize) -> bool {
+        self.used[tid]
+    }
+
     /// Calls the function for each value of a thread.
     pub fn each_value(&self, tid: usize, mut call: impl FnMut(usize)) {
         if self.used[tid] {
