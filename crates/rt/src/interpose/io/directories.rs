@@ -65,6 +65,16 @@ fn own(stream: *mut c_void) -> Option<&'static mut Stream> {
     unsafe { stream.cast::<Stream>().as_mut() }.filter(|stream| stream.magic == MAGIC)
 }
 
+/// What the C library does with a list of its own. One that was closed is gone: the use is reported as one of
+/// freed memory, and the C library would wait for a lock inside for ever.
+fn elsewhere<T>(stream: *mut c_void, if_closed: T, call: impl FnOnce() -> T) -> T {
+    if heap::is_in_arena(stream as usize) && heap::usable_size(stream as usize) == 0 {
+        set_errno(libc::EBADF);
+        return if_closed;
+    }
+    call()
+}
+
 fn failed<T>(code: Errno) -> *mut T {
     set_errno(code);
     core::ptr::null_mut()
@@ -148,6 +158,7 @@ fn next(stream: &mut Stream, pc: u64) -> Result<*mut c_void, Errno> {
 
 /// The position of the list is used, which threads may share.
 fn uses_position(stream: *mut c_void, pc: u64) {
+    buffers::reads(stream as usize, size_of::<u64>(), pc);
     shared_state::touch(SharedPart::Object(stream as usize), FileAccess::Change, pc);
 }
 
@@ -155,7 +166,7 @@ extern "C" fn read_list(stream: *mut c_void, pc: u64) -> *mut c_void {
     uses_position(stream, pc);
     let Some(own) = own(stream) else {
         // SAFETY: passes on what the caller gave.
-        return unsafe { hidden::readdir(stream) };
+        return elsewhere(stream, core::ptr::null_mut(), || unsafe { hidden::readdir(stream) });
     };
     next(own, pc).unwrap_or_else(failed)
 }
@@ -164,7 +175,7 @@ extern "C" fn read_list_into(stream: *mut c_void, entry: *mut u8, result: *mut *
     uses_position(stream, pc);
     let Some(own) = own(stream) else {
         // SAFETY: passes on what the caller gave.
-        return unsafe { hidden::readdir_r(stream, entry.cast(), result) };
+        return elsewhere(stream, libc::EBADF, || unsafe { hidden::readdir_r(stream, entry.cast(), result) });
     };
     match next(own, pc) {
         Err(code) => code,
@@ -186,7 +197,7 @@ extern "C" fn close_list(stream: *mut c_void, pc: u64) -> i32 {
     uses_position(stream, pc);
     let Some(own) = own(stream) else {
         // SAFETY: passes on what the caller gave.
-        return unsafe { hidden::closedir(stream) };
+        return elsewhere(stream, -1, || unsafe { hidden::closedir(stream) });
     };
     drop_list(own, pc);
     let descriptor = own.descriptor;
@@ -199,7 +210,7 @@ extern "C" fn rewind_list(stream: *mut c_void, pc: u64) {
     uses_position(stream, pc);
     match own(stream) {
         // SAFETY: passes on what the caller gave.
-        None => unsafe { hidden::rewinddir(stream) },
+        None => elsewhere(stream, (), || unsafe { hidden::rewinddir(stream) }),
         Some(own) => drop_list(own, pc),
     }
 }
@@ -208,7 +219,7 @@ extern "C" fn position_in_list(stream: *mut c_void, pc: u64) -> i64 {
     uses_position(stream, pc);
     match own(stream) {
         // SAFETY: passes on what the caller gave.
-        None => unsafe { hidden::telldir(stream) },
+        None => elsewhere(stream, -1, || unsafe { hidden::telldir(stream) }),
         Some(own) => own.at as i64,
     }
 }
@@ -217,7 +228,7 @@ extern "C" fn seek_in_list(stream: *mut c_void, position: i64, pc: u64) {
     uses_position(stream, pc);
     let Some(own) = own(stream) else {
         // SAFETY: passes on what the caller gave.
-        return unsafe { hidden::seekdir(stream, position) };
+        return elsewhere(stream, (), || unsafe { hidden::seekdir(stream, position) });
     };
     if !own.taken && take(own, pc).is_err() {
         return;
@@ -225,10 +236,11 @@ extern "C" fn seek_in_list(stream: *mut c_void, position: i64, pc: u64) {
     own.at = (position.max(0) as usize).min(own.bytes);
 }
 
-extern "C" fn descriptor_of_list(stream: *mut c_void, _pc: u64) -> i32 {
+extern "C" fn descriptor_of_list(stream: *mut c_void, pc: u64) -> i32 {
+    buffers::reads(stream as usize, size_of::<u64>(), pc);
     match own(stream) {
         // SAFETY: passes on what the caller gave.
-        None => unsafe { hidden::dirfd(stream) },
+        None => elsewhere(stream, -1, || unsafe { hidden::dirfd(stream) }),
         Some(own) => own.descriptor,
     }
 }

@@ -11,6 +11,7 @@ use core::ffi::c_void;
 use raddle_wire::limit;
 
 use crate::arch::entry::export;
+use crate::interpose::io::streams;
 use crate::interpose::sync::mutex;
 use crate::sched::controller::name_limit;
 use crate::state::{controlled, run};
@@ -97,6 +98,7 @@ extern "C" fn lock(stream: *mut c_void, pc: u64) {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::flockfile(stream) };
     }
+    streams::uses(stream as usize, pc);
     hold(stream as usize, pc);
 }
 
@@ -105,6 +107,7 @@ extern "C" fn try_lock(stream: *mut c_void, pc: u64) -> i32 {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::ftrylockfile(stream) };
     }
+    streams::uses(stream as usize, pc);
     lock_of(stream).map_or(0, |lock| mutex::trylock(lock, pc))
 }
 
@@ -113,6 +116,7 @@ extern "C" fn unlock(stream: *mut c_void, pc: u64) {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::funlockfile(stream) };
     }
+    streams::uses(stream as usize, pc);
     release(stream as usize, pc);
 }
 
