@@ -115,9 +115,6 @@ extern "C" fn list_descriptor(descriptor: i32, pc: u64) -> *mut c_void {
 
 /// Takes the list.
 fn take(stream: &mut Stream, pc: u64) -> Result<(), Errno> {
-    if regular_files::counts() {
-        announce::reads_list(calls::list_of(stream.descriptor), pc);
-    }
     let (mut bytes, mut count) = (0, 0);
     listing::each(&walk::start(stream.descriptor)?, |name, _, _| {
         bytes += listing::entry_bytes(name);
@@ -128,6 +125,7 @@ fn take(stream: &mut Stream, pc: u64) -> Result<(), Errno> {
     if block == 0 {
         return Err(libc::ENOMEM);
     }
+    drop_entries(stream, pc);
     // SAFETY: a new block of that size.
     let buffer = unsafe { core::slice::from_raw_parts_mut(block as *mut u8, bytes) };
     let (written, _) = listing::read(&walk::start(stream.descriptor)?, 0, buffer)?;
@@ -135,8 +133,10 @@ fn take(stream: &mut Stream, pc: u64) -> Result<(), Errno> {
     Ok(())
 }
 
-fn drop_list(stream: &mut Stream, pc: u64) {
-    if stream.taken {
+/// The entries are gone. Those that a thread was given it may use until then: going back to the beginning does
+/// not change them.
+fn drop_entries(stream: &mut Stream, pc: u64) {
+    if stream.entries != 0 {
         heap::free_at(stream.entries, pc);
     }
     (stream.taken, stream.entries, stream.bytes, stream.at) = (false, 0, 0, 0);
@@ -156,6 +156,17 @@ fn next(stream: &mut Stream, pc: u64) -> Result<*mut c_void, Errno> {
     Ok(entry as *mut c_void)
 }
 
+/// The position of the list is used, and its entries. A list that is not taken yet is read from the directory
+/// in one step with that: other threads do not come in between, as in the C library, which locks it. Whether it
+/// is taken is looked at behind a step that the other users of the list are ordered with.
+fn uses_entries(stream: *mut c_void, pc: u64) {
+    uses_position(stream, pc);
+    if let Some(own) = own(stream).filter(|own| !own.taken && regular_files::counts()) {
+        let position = SharedPart::Object(stream as usize).identity();
+        announce::reads_list_at(calls::list_of(own.descriptor), position, pc);
+    }
+}
+
 /// The position of the list is used, which threads may share.
 fn uses_position(stream: *mut c_void, pc: u64) {
     buffers::reads(stream as usize, size_of::<u64>(), pc);
@@ -163,7 +174,7 @@ fn uses_position(stream: *mut c_void, pc: u64) {
 }
 
 extern "C" fn read_list(stream: *mut c_void, pc: u64) -> *mut c_void {
-    uses_position(stream, pc);
+    uses_entries(stream, pc);
     let Some(own) = own(stream) else {
         // SAFETY: passes on what the caller gave.
         return elsewhere(stream, core::ptr::null_mut(), || unsafe { hidden::readdir(stream) });
@@ -172,7 +183,7 @@ extern "C" fn read_list(stream: *mut c_void, pc: u64) -> *mut c_void {
 }
 
 extern "C" fn read_list_into(stream: *mut c_void, entry: *mut u8, result: *mut *mut c_void, pc: u64) -> i32 {
-    uses_position(stream, pc);
+    uses_entries(stream, pc);
     let Some(own) = own(stream) else {
         // SAFETY: passes on what the caller gave.
         return elsewhere(stream, libc::EBADF, || unsafe { hidden::readdir_r(stream, entry.cast(), result) });
@@ -199,7 +210,7 @@ extern "C" fn close_list(stream: *mut c_void, pc: u64) -> i32 {
         // SAFETY: passes on what the caller gave.
         return elsewhere(stream, -1, || unsafe { hidden::closedir(stream) });
     };
-    drop_list(own, pc);
+    drop_entries(own, pc);
     let descriptor = own.descriptor;
     own.magic = 0;
     heap::free_at(stream as usize, pc);
@@ -211,7 +222,7 @@ extern "C" fn rewind_list(stream: *mut c_void, pc: u64) {
     match own(stream) {
         // SAFETY: passes on what the caller gave.
         None => elsewhere(stream, (), || unsafe { hidden::rewinddir(stream) }),
-        Some(own) => drop_list(own, pc),
+        Some(own) => (own.taken, own.bytes, own.at) = (false, 0, 0),
     }
 }
 
@@ -225,7 +236,7 @@ extern "C" fn position_in_list(stream: *mut c_void, pc: u64) -> i64 {
 }
 
 extern "C" fn seek_in_list(stream: *mut c_void, position: i64, pc: u64) {
-    uses_position(stream, pc);
+    uses_entries(stream, pc);
     let Some(own) = own(stream) else {
         // SAFETY: passes on what the caller gave.
         return elsewhere(stream, (), || unsafe { hidden::seekdir(stream, position) });

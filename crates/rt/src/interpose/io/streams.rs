@@ -51,8 +51,7 @@ pub fn uses(stream: usize, pc: u64) {
 fn touch(stream: usize, how: FileAccess, pc: u64) {
     couriers::calls_unsafe(pc);
     uses(stream, pc);
-    stream_locks::wait_for(stream, pc);
-    match descriptor(stream) {
+    stream_locks::in_call(stream, pc, || match descriptor(stream) {
         Some(descriptor) if descriptor < 0 => {
             shared_state::touch(SharedPart::Stream(stream), FileAccess::Change, pc);
         }
@@ -66,7 +65,7 @@ fn touch(stream: usize, how: FileAccess, pc: u64) {
             descriptors::moves(descriptor);
         }
         None => {}
-    }
+    });
 }
 
 /// The program reads from the stream, or asks for its state.
@@ -80,8 +79,7 @@ pub fn takes(stream: usize, pc: u64) {
     match channel_of(stream) {
         Some(descriptor) if has_read_all(stream) => {
             uses(stream, pc);
-            stream_locks::wait_for(stream, pc);
-            descriptor_uses::wait_for(descriptor, libc::POLLIN, pc).end();
+            stream_locks::in_call(stream, pc, || descriptor_uses::wait_for(descriptor, libc::POLLIN, pc).end());
         }
         _ => input(stream, pc),
     }
