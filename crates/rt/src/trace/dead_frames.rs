@@ -7,6 +7,7 @@
 
 use raddle_vocab::Misuse;
 
+use crate::sched::startup::ROOM_TO_GROW;
 use crate::state::{Fiber, ThreadStatus, process, run};
 use crate::trace;
 
@@ -23,12 +24,19 @@ pub fn look(address: u64, pc: u64) {
 #[cold]
 fn look_closely(address: usize, pc: u64) {
     let run = run();
-    let mut users = run.fibers[..run.threads].iter().filter(|fiber| (fiber.stack.0..fiber.stack.1).contains(&address));
+    let mut users = run.fibers[..run.threads].iter().filter(|fiber| is_on_stack(fiber, address));
     // Threads that have ended left their stack to the next one.
     let is_stack = users.clone().next().is_some();
     if is_stack && users.all(|fiber| is_dead(fiber, address)) {
         trace::misuse(Misuse::DeadFrame, address as u64, 0, pc);
     }
+}
+
+/// Whether the address is on the thread's stack. That of main counts as far as it reached at the beginning: what
+/// lies below may be another mapping.
+fn is_on_stack(fiber: &Fiber, address: usize) -> bool {
+    let room = if fiber.slot == 0 { ROOM_TO_GROW } else { 0 };
+    (fiber.stack.0 + room..fiber.stack.1).contains(&address)
 }
 
 /// Whether the thread, on whose stack the address is, has no frame there. What `exit` stops may have its

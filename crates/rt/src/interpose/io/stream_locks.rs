@@ -98,7 +98,8 @@ fn taken(stream: usize, pc: u64) -> u64 {
     if !controlled() || stream == 0 {
         return 0;
     }
-    if !LOCKS.load(Relaxed) && !(run().stream_locks.used && run().stream_locks.streams.contains(&stream)) {
+    let is_waited_with = || run().stream_locks.used && run().stream_locks.streams.contains(&stream);
+    if !LOCKS.load(Relaxed) && !is_waited_with() {
         return 0;
     }
     leave(pc);
