@@ -3,7 +3,7 @@
 use raddle_wire::limit;
 
 /// Each bit of the control block's word with its message.
-const SENTENCES: [(u64, &str); 21] = [
+const SENTENCES: [(u64, &str); 22] = [
     (limit::SOCKET, "a socket was used: what its other end does is not controlled, and cannot be undone between runs"),
     (
         limit::SHARED_MEMORY,
@@ -57,6 +57,11 @@ const SENTENCES: [(u64, &str); 21] = [
         limit::TIME_ALONE,
         "threads sleep or wait with time-outs again and again: when the clients were done, a run ended after a few \
          of these rounds",
+    ),
+    (
+        limit::PATHS,
+        "a directory was made, moved or removed, or the working directory changed, while another thread used a path \
+         through it: not all orders of the two were tried",
     ),
     (
         limit::LARGE_ACCESS,

@@ -77,6 +77,8 @@ pub struct ExecutionNames<'a> {
     used_at: BTreeMap<u64, Vec<u64>>,
     /// Pipes, files and the like.
     channels: BTreeMap<u64, String>,
+    /// What users call the objects that lie in the runtime.
+    of_runtime: BTreeMap<u64, &'static str>,
 }
 
 impl<'a> ExecutionNames<'a> {
@@ -100,9 +102,15 @@ impl<'a> ExecutionNames<'a> {
         }
         let mut used_at = BTreeMap::new();
         let mut channels = BTreeMap::new();
+        let mut of_runtime = BTreeMap::new();
         for event in execution.events.iter().chain(execution.pending.iter().map(|pending| &pending.event)) {
             let object = event.op.object();
             let places: &mut Vec<u64> = used_at.entry(object).or_default();
+            if places.is_empty()
+                && let Some(name) = name_in_runtime(symbols, &event.op)
+            {
+                of_runtime.insert(object, name);
+            }
             if places.len() < MAX_USES && !places.contains(&event.pc) {
                 places.push(event.pc);
             }
@@ -126,6 +134,7 @@ impl<'a> ExecutionNames<'a> {
             typed: RefCell::default(),
             used_at,
             channels,
+            of_runtime,
         }
     }
 
@@ -170,6 +179,9 @@ impl<'a> ExecutionNames<'a> {
     /// moment counts.
     #[must_use]
     pub fn locate_at(&self, moment: Moment, address: u64, length: u64, pcs: &[u64]) -> Located {
+        if let Some(&name) = self.of_runtime.get(&address) {
+            return Located { variable: Some(name.into()), object: None, short: name.into() };
+        }
         if let Some(named) = self.symbols.global(address, length) {
             return located(named);
         }
@@ -210,13 +222,12 @@ impl<'a> ExecutionNames<'a> {
         let allocated = self.symbols.place(&self.allocation(block));
         let name = |(pc, what)| self.symbols.in_block(pc, what, block.size, (offset, length));
         let uses = pcs.iter().map(|&pc| (pc, BlockUse::Access)).chain([(block.pc, BlockUse::Allocation)]);
-        let guess = uses.into_iter().find_map(name);
         // One block has one type, wherever it is used.
-        let by_type = self.type_of(block).and_then(name).or_else(|| guess.clone());
+        let by_type = self.type_of(block).and_then(name).or_else(|| uses.clone().find_map(name));
         let typed = by_type.and_then(|guess| guess.by_type(&block.label));
         // A pointer in a library says nothing to the user.
-        let is_own = |&pc: &u64| self.symbols.frames(pc).first().is_some_and(is_own_code);
-        let pointer = guess.filter(|_| pcs.iter().chain([&block.pc]).any(is_own)).and_then(|guess| guess.by_pointer());
+        let is_own = |(pc, _): &(u64, BlockUse)| self.symbols.frames(*pc).first().is_some_and(is_own_code);
+        let pointer = uses.filter(is_own).find_map(name).and_then(|guess| guess.by_pointer());
         let variable = pointer.or_else(|| typed.clone());
         let at = if offset == 0 { String::new() } else { format!("+{offset}") };
         let short = typed.unwrap_or_else(|| format!("heap{}{at}", block.label));
@@ -307,6 +318,17 @@ fn channel_name(op: &FileOp, execution: &Execution) -> String {
         Some(format!("{}#{by}{number}", kind.word()))
     };
     execution.threads.iter().find_map(made).unwrap_or_else(|| "a descriptor".into())
+}
+
+/// What users call an object that lies in the runtime: it stands for one of the C library.
+fn name_in_runtime(symbols: &Symbols, op: &Op) -> Option<&'static str> {
+    let name = match op {
+        Op::Mutex(_) => "lock of a stream",
+        Op::Atomic(_) => "request to cancel a thread",
+        _ => return None,
+    };
+    let is_in_runtime = |named: Named| named.object.starts_with("raddle_rt::state::");
+    symbols.global(op.object(), 1).is_some_and(is_in_runtime).then_some(name)
 }
 
 /// What the runtime derives the identities of a thread's channels from: main has the key 1.

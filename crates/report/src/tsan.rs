@@ -68,6 +68,7 @@ fn title(finding: &Finding) -> String {
         (Kind::DataRace, _) if finding.accesses.iter().any(|access| access.op == "free") => "heap-use-after-free",
         (Kind::DataRace, _) => "data race",
         (Kind::Memory, "use-after-free") => "heap-use-after-free",
+        (Kind::Memory, "use-after-return") => "stack-use-after-return",
         (Kind::Memory, "out-of-bounds") => "heap-buffer-overflow",
         (Kind::Memory, "leak") => "memory leak",
         (Kind::Memory, "double-free") => "attempting double-free",

@@ -137,6 +137,8 @@ byte_enum! {
         AsyncSignalUnsafe = 32,
         /// A signal handler has changed `errno`.
         SignalErrno = 33,
+        /// An access to the stack of another thread where it has no frame any more.
+        DeadFrame = 34,
     }
 }
 

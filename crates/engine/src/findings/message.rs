@@ -112,6 +112,10 @@ fn memory(args: &MessageArgs<'_>) -> String {
         "use-after-free" => format!("use after free of {}: {first}{freed}", args.object),
         "out-of-bounds" => format!("out of bounds: {first}, {} {}", args.text, args.object),
         "double-free" => format!("double free of {} by {first}{freed}", args.object),
+        "use-after-return" => {
+            let at = args.accesses.first().map_or_else(|| "?".into(), place);
+            format!("use after return: {} at {at} accesses the stack of a function that has returned", thread(args))
+        }
         "bad-free" => format!("free of what is no heap block by {first}"),
         "leak" => {
             let at = args.accesses.first().map_or_else(|| "?".into(), place);
@@ -217,7 +221,8 @@ mod tests {
     /// The last arm is for words of a later version only.
     #[test]
     fn every_misuse_has_its_own_sentence() {
-        let of_library = Misuse::ALL.iter().filter(|&&which| !matches!(which, Misuse::BadFree | Misuse::Leak));
+        let of_library =
+            Misuse::ALL.iter().filter(|&&which| !matches!(which, Misuse::BadFree | Misuse::Leak | Misuse::DeadFrame));
         for &which in of_library {
             let word = raddle_model::defect::words::misuse(which);
             let sentence = say(Kind::Misuse, word, &[access("T1", "use", 1)]);

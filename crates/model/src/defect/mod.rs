@@ -254,6 +254,7 @@ fn of_incident(number: usize, incident: &Incident) -> Option<Defect> {
     let (kind, detail) = match incident.kind {
         // The heap knows more about it.
         IncidentKind::Misuse(Misuse::BadFree | Misuse::Leak) => return None,
+        IncidentKind::Misuse(which @ Misuse::DeadFrame) => (Kind::Memory, words::misuse(which)),
         IncidentKind::Misuse(which) => (Kind::Misuse, words::misuse(which)),
         IncidentKind::Failure(Failure::Assertion) => (Kind::Assertion, "assert"),
         IncidentKind::Failure(Failure::Abort) => (Kind::Assertion, "abort"),

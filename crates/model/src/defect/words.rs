@@ -41,6 +41,7 @@ pub fn misuse(which: Misuse) -> &'static str {
         Misuse::BadThread => "bad-thread",
         Misuse::AsyncSignalUnsafe => "async-signal-unsafe",
         Misuse::SignalErrno => "signal-errno",
+        Misuse::DeadFrame => "use-after-return",
     }
 }
 

@@ -13,7 +13,7 @@ use crate::arch::import_stub::{ImportedCall, STUBS, is_stub, stub};
 use crate::arch::{PAGE, entry};
 use crate::interpose::buffers::writes;
 use crate::interpose::io::regular_files::FileAccess;
-use crate::interpose::io::slots;
+use crate::interpose::io::{slots, stream_locks};
 use crate::interpose::process::shared_state::{self, SharedPart};
 use crate::library::{CallKind, Effect, calls, kind_of};
 use crate::restore::{snapshot, undo};
@@ -230,7 +230,9 @@ impl Module {
         }
         let name = (self.names + symbol.st_name as usize) as *const c_char;
         // SAFETY: a C string in the module's table of names.
-        slots::imported(unsafe { CStr::from_ptr(name) }.to_bytes());
+        let bytes = unsafe { CStr::from_ptr(name) }.to_bytes();
+        slots::imported(bytes);
+        stream_locks::imported(bytes);
         let slot = (self.base + relocation.offset) as *mut usize;
         // SAFETY: the loader has filled the slot.
         let present = unsafe { *slot };

@@ -23,7 +23,7 @@ use raddle_wire::{NO_ACCESS_STOP, NO_CHOICE, config_flag, job_flag, limit};
 use crate::arch::{context, entry};
 use crate::interpose::annotations::section;
 use crate::interpose::io::net::party;
-use crate::interpose::io::{effects, readiness};
+use crate::interpose::io::{effects, readiness, stream_locks};
 use crate::interpose::process::{couriers, timers};
 use crate::sched::enabled::{CanStep, enabled};
 use crate::spinloop::{awaits, detector, last_round, observation};
@@ -52,6 +52,7 @@ fn park_before(kind: OpKind, order: u8, log_size: u8, obj: u64, arg: u64, pc: u6
         return last_round::arriving(&op);
     }
     effects::settle();
+    stream_locks::leave(pc);
     if run().couriers > 0 && run().me().private.handlers > 0 {
         couriers::operates(&op);
     }

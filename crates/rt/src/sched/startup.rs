@@ -261,12 +261,14 @@ pub fn mapping_around(address: usize) -> (usize, usize) {
     (0, 0)
 }
 
+/// Bytes that the main thread's stack may grow by. Other mappings may lie there, too.
+pub const ROOM_TO_GROW: usize = 64 << 20;
+
 /// The main thread's stack, with room to grow.
 fn main_stack() -> (usize, usize) {
-    const ROOM: usize = 64 << 20;
     let here = 0u8;
     let (start, end) = mapping_around(&raw const here as usize);
-    (start.saturating_sub(ROOM), end)
+    (start.saturating_sub(ROOM_TO_GROW), end)
 }
 
 /// Lowest address of a pool thread's stack, which has the size that was asked for.

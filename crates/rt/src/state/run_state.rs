@@ -7,6 +7,7 @@ use crate::arch::signal::KernelAction;
 use crate::interpose::annotations::benign;
 use crate::interpose::annotations::locks::AnnouncedLocks;
 use crate::interpose::annotations::section::Section;
+use crate::interpose::io::announce::Ways;
 use crate::interpose::io::descriptor_ends::DescriptorWords;
 use crate::interpose::io::descriptors::MAX_CHANNELS;
 use crate::interpose::io::effects::OpenRecord;
@@ -383,6 +384,8 @@ pub struct RunState {
     pub file_locks: FileLocks,
     /// Locks of streams.
     pub stream_locks: StreamLocks,
+    /// Directories that paths went through, and that were changed.
+    pub ways: Ways,
     /// Clocks that threads published at objects.
     pub clocks: PublishedClocks,
     /// Named semaphores.
@@ -435,6 +438,7 @@ impl RunState {
             queues: Queues::NEW,
             file_locks: FileLocks::NONE,
             stream_locks: StreamLocks::NEW,
+            ways: Ways::NEW,
             timed: false,
             observes_time: false,
             waits_timed: false,

@@ -117,6 +117,8 @@ pub struct ThreadPrivate {
     pub lock_request: usize,
     /// The descriptor that it is about to use.
     pub look_up: LookUp,
+    /// The lock of the stream that it uses in a call; 0 if it uses none.
+    pub stream_lock: u64,
     /// The socket that it waits for, from 1; 0 if it waits for none.
     pub socket: u16,
     /// The scripted party that it plays, by its number among all.
@@ -185,6 +187,7 @@ impl ThreadPrivate {
         lock_visit: LockVisit::NONE,
         lock_request: 0,
         look_up: LookUp::NONE,
+        stream_lock: 0,
         socket: 0,
         party: None,
         party_code: 0,

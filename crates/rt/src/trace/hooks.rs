@@ -9,7 +9,7 @@ use crate::arch::entry::{export, hook, read_hook};
 use crate::interpose::annotations::section;
 use crate::spinloop::detector;
 use crate::state::{process, run};
-use crate::trace::{self, filter, runs};
+use crate::trace::{self, dead_frames, filter, runs};
 
 /// One access of up to 16 bytes.
 #[inline(always)]
@@ -34,6 +34,7 @@ fn access<const KIND: u8, const SIZE: u16, const FLAGS: u8>(address: u64, pc: u6
     if hot.joins && runs::extends(KIND, FLAGS, address, u64::from(SIZE), pc) {
         return;
     }
+    dead_frames::look(address, pc);
     trace::push([record::header(KIND, FLAGS, hot.tid, count), address, record::pack_pc(pc, SIZE)]);
 }
 
@@ -70,6 +71,7 @@ pub fn range(kind: u8, address: u64, size: u64, pc: u64) {
     if hot.ignoring || benign || filter::adds_nothing(kind, address, size, count) {
         return;
     }
+    dead_frames::look(address, pc);
     let kind = if kind == record::READ { record::READ_RANGE } else { record::WRITE_RANGE };
     trace::push([record::header(kind, 0, hot.tid, count), address, record::pack_pc(pc, 0), size]);
 }

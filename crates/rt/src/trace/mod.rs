@@ -1,6 +1,7 @@
 //! The trace: records of a run, written into the shared file.
 
 pub mod access_granularity;
+mod dead_frames;
 pub mod faults;
 pub mod filter;
 pub mod hooks;

@@ -30,7 +30,7 @@ fn class(finding: &Finding) -> u8 {
     match (finding.kind, finding.detail.as_deref()) {
         (Kind::DataRace, _) if frees => 0,
         (Kind::DataRace, _) if ends => 1,
-        (Kind::Memory, Some("use-after-free" | "double-free")) => 2,
+        (Kind::Memory, Some("use-after-free" | "double-free" | "use-after-return")) => 2,
         (Kind::DataRace, _) => 3,
         (Kind::Memory, _) => 4,
         (Kind::Misuse, _) => 5,

@@ -16,16 +16,58 @@ use core::ffi::CStr;
 
 use raddle_vocab::io::{List, ListAccess};
 use raddle_vocab::{OpKind, Outcome, io};
+use raddle_wire::limit;
 
 use crate::interpose::buffers::reads_text;
 use crate::interpose::io::overlay::walk::{Follow, Last, walk};
 use crate::interpose::io::overlay::{NAME, names, overlay};
 use crate::interpose::io::regular_files::{self, FileAccess, counts};
 use crate::sched;
-use crate::state::AnnouncedOp;
+use crate::sched::controller::name_limit;
+use crate::state::{AnnouncedOp, Fiber, ThreadStatus, run};
 
 /// Directories far up a path that are looked at.
 const FAR_UP: usize = 3;
+
+/// Directories, by the numbers of their existence, that threads changed, and that paths went through without room
+/// for them in the transition of the call itself. A call that comes before such a change by another thread may
+/// count as one that comes behind it.
+#[derive(Clone, Copy)]
+pub struct Ways {
+    changed: [u16; io::LISTS as usize],
+    looked_at: [u16; io::LISTS as usize],
+}
+
+/// More than one thread. Others stand for themselves, from 1.
+const SEVERAL: u16 = u16::MAX;
+
+impl Ways {
+    /// None.
+    pub const NEW: Ways = Ways { changed: [0; io::LISTS as usize], looked_at: [0; io::LISTS as usize] };
+
+    fn changed(&mut self, identity: u16) {
+        Ways::note(&mut self.changed, &self.looked_at, identity);
+    }
+
+    fn looked_at(&mut self, identity: u16) {
+        Ways::note(&mut self.looked_at, &self.changed, identity);
+    }
+
+    /// Adds one. It is a limit if it is among those of other threads. What a thread does while there is no
+    /// other has its order.
+    fn note(to: &mut [u16], others: &[u16], identity: u16) {
+        let me = run().hot.tid + 1;
+        let is_alive = |fiber: &Fiber| !matches!(fiber.status, ThreadStatus::Ended | ThreadStatus::Unused);
+        if run().fibers[..run().threads].iter().filter(|fiber| is_alive(fiber)).count() < 2 {
+            return;
+        }
+        let index = usize::from(identity);
+        to[index] = if to[index] == 0 || to[index] == me { me } else { SEVERAL };
+        if others[index] != 0 && others[index] != me {
+            name_limit(limit::PATHS);
+        }
+    }
+}
 
 /// What a transition touches.
 struct Touches {
@@ -38,10 +80,19 @@ impl Touches {
     const NONE: Touches = Touches { wide: [(0, FileAccess::Observe); 2], wide_len: 0, lists: [None; 2] };
 
     fn wide(&mut self, thing: u32, how: FileAccess) {
-        if self.wide_len < 2 {
-            self.wide[self.wide_len] = (thing, how);
+        if let Some(slot) = self.wide.get_mut(self.wide_len) {
+            *slot = (thing, how);
             self.wide_len += 1;
         }
+    }
+
+    /// Adds a directory, or the working directory, that a path goes through: as a part of the transition if
+    /// there is room for it.
+    fn way(&mut self, identity: u16) {
+        if self.wide_len == self.wide.len() && self.lists.iter().all(Option::is_some) {
+            return run().ways.looked_at(identity);
+        }
+        self.list(identity, ListAccess::Observe);
     }
 
     /// Adds a list or an existence, where there is room for it.
@@ -156,11 +207,12 @@ fn examine(directory: i32, path: &CStr, follow: Follow) -> Target {
 /// Looks at directories far up, and at a link that stands for the path.
 fn look_ahead(path: &CStr, target: &Target, pc: u64) {
     let mut touches = Touches::NONE;
-    for directory in directories(path).skip(1).take(FAR_UP) {
-        touches.list(regular_files::existence(directory), ListAccess::Observe);
-    }
-    if target.name.text() != last_part(path) && target.name.len > 0 {
-        touches.list(regular_files::existence(last_part(path)), ListAccess::Observe);
+    let far_up = directories(path).skip(1).take(FAR_UP);
+    let is_link = target.name.text() != last_part(path) && target.name.len > 0;
+    for part in far_up.chain(is_link.then(|| last_part(path))) {
+        let identity = regular_files::existence(part);
+        touches.way(identity);
+        run().ways.looked_at(identity);
     }
     touches.perform(pc);
 }
@@ -168,10 +220,10 @@ fn look_ahead(path: &CStr, target: &Target, pc: u64) {
 /// The path goes through a directory, and may begin at the working directory.
 fn observe_directory(path: &CStr, touches: &mut Touches) {
     if let Some(directory) = directories(path).next() {
-        touches.list(regular_files::existence(directory), ListAccess::Observe);
+        touches.way(regular_files::existence(directory));
     }
     if path.to_bytes().first() != Some(&b'/') {
-        touches.list(regular_files::existence(b"."), ListAccess::Observe);
+        touches.way(regular_files::existence(b"."));
     }
 }
 
@@ -181,6 +233,9 @@ pub fn working_directory(how: FileAccess, pc: u64) {
         let access = if how == FileAccess::Observe { ListAccess::Observe } else { ListAccess::Change };
         let mut touches = Touches::NONE;
         touches.list(regular_files::existence(b"."), access);
+        if how == FileAccess::Change {
+            run().ways.changed(regular_files::existence(b"."));
+        }
         touches.perform_with(io::UNORDERED, pc);
     }
 }
@@ -201,7 +256,7 @@ pub fn looks_up(directory: i32, path: &CStr, follow: Follow, content: Option<Fil
         (None, _) => {}
     }
     observe_directory(path, &mut touches);
-    touches.list(regular_files::existence(target.name.text()), ListAccess::Observe);
+    touches.way(regular_files::existence(target.name.text()));
     touches.perform(pc);
 }
 
@@ -234,7 +289,9 @@ pub fn changes_name(directory: i32, path: &CStr, follow: Follow, making: Making,
     }
     touches.list(target.list, ListAccess::Share);
     if making == Making::Way || (making == Making::Nothing && target.is_link) {
-        touches.list(regular_files::existence(target.name.text()), ListAccess::Change);
+        let identity = regular_files::existence(target.name.text());
+        touches.list(identity, ListAccess::Change);
+        run().ways.changed(identity);
     }
     observe_directory(path, &mut touches);
     touches.perform(pc);
@@ -252,6 +309,9 @@ pub fn moves_name(from: (i32, &CStr), to: (i32, &CStr), pc: u64) {
     for path in [from.1, to.1] {
         observe_directory(path, &mut parents);
     }
+    for list in parents.lists.into_iter().flatten() {
+        run().ways.looked_at(list.identity);
+    }
     parents.perform(pc);
     let mut touches = Touches::NONE;
     touches.list(old.list, ListAccess::Share);
@@ -262,11 +322,20 @@ pub fn moves_name(from: (i32, &CStr), to: (i32, &CStr), pc: u64) {
     for name in [old.name.text(), new.name.text()] {
         if is_way {
             let way = List { identity: regular_files::existence(name), access: ListAccess::Change };
+            run().ways.changed(way.identity);
             touches.wide(way.thing() as u32, FileAccess::Change);
         } else {
             touches.wide(regular_files::name(name), FileAccess::Change);
         }
     }
+    touches.perform(pc);
+}
+
+/// The call reads the list of an open directory, and changes this position in it.
+pub fn reads_list_at(list: u16, position: u32, pc: u64) {
+    let mut touches = Touches::NONE;
+    touches.wide(position, FileAccess::Change);
+    touches.list(list, ListAccess::Observe);
     touches.perform(pc);
 }
 

@@ -500,8 +500,8 @@ extern "C" fn duplicate(descriptor: i32, pc: u64) -> i32 {
 extern "C" fn control_descriptor(descriptor: i32, command: i32, argument: usize, pc: u64) -> i32 {
     if controlled() {
         match command {
-            libc::F_GETFL => touches(descriptor, FileAccess::Observe, pc),
-            libc::F_SETFL => touches(descriptor, FileAccess::Change, pc),
+            libc::F_GETFL | libc::F_GETFD => touches(descriptor, FileAccess::Observe, pc),
+            libc::F_SETFL | libc::F_SETFD => touches(descriptor, FileAccess::Change, pc),
             libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => slots::use_settled(descriptor, pc, || {}),
             _ => {}
         }

@@ -65,6 +65,16 @@ fn own(stream: *mut c_void) -> Option<&'static mut Stream> {
     unsafe { stream.cast::<Stream>().as_mut() }.filter(|stream| stream.magic == MAGIC)
 }
 
+/// What the C library does with a list of its own. One that was closed is gone: the use is reported as one of
+/// freed memory, and the C library would wait for a lock inside for ever.
+fn elsewhere<T>(stream: *mut c_void, if_closed: T, call: impl FnOnce() -> T) -> T {
+    if heap::is_in_arena(stream as usize) && heap::usable_size(stream as usize) == 0 {
+        set_errno(libc::EBADF);
+        return if_closed;
+    }
+    call()
+}
+
 fn failed<T>(code: Errno) -> *mut T {
     set_errno(code);
     core::ptr::null_mut()
@@ -105,9 +115,6 @@ extern "C" fn list_descriptor(descriptor: i32, pc: u64) -> *mut c_void {
 
 /// Takes the list.
 fn take(stream: &mut Stream, pc: u64) -> Result<(), Errno> {
-    if regular_files::counts() {
-        announce::reads_list(calls::list_of(stream.descriptor), pc);
-    }
     let (mut bytes, mut count) = (0, 0);
     listing::each(&walk::start(stream.descriptor)?, |name, _, _| {
         bytes += listing::entry_bytes(name);
@@ -118,6 +125,7 @@ fn take(stream: &mut Stream, pc: u64) -> Result<(), Errno> {
     if block == 0 {
         return Err(libc::ENOMEM);
     }
+    drop_entries(stream, pc);
     // SAFETY: a new block of that size.
     let buffer = unsafe { core::slice::from_raw_parts_mut(block as *mut u8, bytes) };
     let (written, _) = listing::read(&walk::start(stream.descriptor)?, 0, buffer)?;
@@ -125,8 +133,10 @@ fn take(stream: &mut Stream, pc: u64) -> Result<(), Errno> {
     Ok(())
 }
 
-fn drop_list(stream: &mut Stream, pc: u64) {
-    if stream.taken {
+/// The entries are gone. Those that a thread was given it may use until then: going back to the beginning does
+/// not change them.
+fn drop_entries(stream: &mut Stream, pc: u64) {
+    if stream.entries != 0 {
         heap::free_at(stream.entries, pc);
     }
     (stream.taken, stream.entries, stream.bytes, stream.at) = (false, 0, 0, 0);
@@ -146,25 +156,37 @@ fn next(stream: &mut Stream, pc: u64) -> Result<*mut c_void, Errno> {
     Ok(entry as *mut c_void)
 }
 
+/// The position of the list is used, and its entries. A list that is not taken yet is read from the directory
+/// in one step with that: other threads do not come in between, as in the C library, which locks it. Whether it
+/// is taken is looked at behind a step that the other users of the list are ordered with.
+fn uses_entries(stream: *mut c_void, pc: u64) {
+    uses_position(stream, pc);
+    if let Some(own) = own(stream).filter(|own| !own.taken && regular_files::counts()) {
+        let position = SharedPart::Object(stream as usize).identity();
+        announce::reads_list_at(calls::list_of(own.descriptor), position, pc);
+    }
+}
+
 /// The position of the list is used, which threads may share.
 fn uses_position(stream: *mut c_void, pc: u64) {
+    buffers::reads(stream as usize, size_of::<u64>(), pc);
     shared_state::touch(SharedPart::Object(stream as usize), FileAccess::Change, pc);
 }
 
 extern "C" fn read_list(stream: *mut c_void, pc: u64) -> *mut c_void {
-    uses_position(stream, pc);
+    uses_entries(stream, pc);
     let Some(own) = own(stream) else {
         // SAFETY: passes on what the caller gave.
-        return unsafe { hidden::readdir(stream) };
+        return elsewhere(stream, core::ptr::null_mut(), || unsafe { hidden::readdir(stream) });
     };
     next(own, pc).unwrap_or_else(failed)
 }
 
 extern "C" fn read_list_into(stream: *mut c_void, entry: *mut u8, result: *mut *mut c_void, pc: u64) -> i32 {
-    uses_position(stream, pc);
+    uses_entries(stream, pc);
     let Some(own) = own(stream) else {
         // SAFETY: passes on what the caller gave.
-        return unsafe { hidden::readdir_r(stream, entry.cast(), result) };
+        return elsewhere(stream, libc::EBADF, || unsafe { hidden::readdir_r(stream, entry.cast(), result) });
     };
     match next(own, pc) {
         Err(code) => code,
@@ -186,9 +208,9 @@ extern "C" fn close_list(stream: *mut c_void, pc: u64) -> i32 {
     uses_position(stream, pc);
     let Some(own) = own(stream) else {
         // SAFETY: passes on what the caller gave.
-        return unsafe { hidden::closedir(stream) };
+        return elsewhere(stream, -1, || unsafe { hidden::closedir(stream) });
     };
-    drop_list(own, pc);
+    drop_entries(own, pc);
     let descriptor = own.descriptor;
     own.magic = 0;
     heap::free_at(stream as usize, pc);
@@ -199,8 +221,8 @@ extern "C" fn rewind_list(stream: *mut c_void, pc: u64) {
     uses_position(stream, pc);
     match own(stream) {
         // SAFETY: passes on what the caller gave.
-        None => unsafe { hidden::rewinddir(stream) },
-        Some(own) => drop_list(own, pc),
+        None => elsewhere(stream, (), || unsafe { hidden::rewinddir(stream) }),
+        Some(own) => (own.taken, own.bytes, own.at) = (false, 0, 0),
     }
 }
 
@@ -208,16 +230,16 @@ extern "C" fn position_in_list(stream: *mut c_void, pc: u64) -> i64 {
     uses_position(stream, pc);
     match own(stream) {
         // SAFETY: passes on what the caller gave.
-        None => unsafe { hidden::telldir(stream) },
+        None => elsewhere(stream, -1, || unsafe { hidden::telldir(stream) }),
         Some(own) => own.at as i64,
     }
 }
 
 extern "C" fn seek_in_list(stream: *mut c_void, position: i64, pc: u64) {
-    uses_position(stream, pc);
+    uses_entries(stream, pc);
     let Some(own) = own(stream) else {
         // SAFETY: passes on what the caller gave.
-        return unsafe { hidden::seekdir(stream, position) };
+        return elsewhere(stream, (), || unsafe { hidden::seekdir(stream, position) });
     };
     if !own.taken && take(own, pc).is_err() {
         return;
@@ -225,10 +247,11 @@ extern "C" fn seek_in_list(stream: *mut c_void, position: i64, pc: u64) {
     own.at = (position.max(0) as usize).min(own.bytes);
 }
 
-extern "C" fn descriptor_of_list(stream: *mut c_void, _pc: u64) -> i32 {
+extern "C" fn descriptor_of_list(stream: *mut c_void, pc: u64) -> i32 {
+    buffers::reads(stream as usize, size_of::<u64>(), pc);
     match own(stream) {
         // SAFETY: passes on what the caller gave.
-        None => unsafe { hidden::dirfd(stream) },
+        None => elsewhere(stream, -1, || unsafe { hidden::dirfd(stream) }),
         Some(own) => own.descriptor,
     }
 }

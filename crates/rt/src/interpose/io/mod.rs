@@ -1,6 +1,6 @@
 //! Files, descriptors and streams.
 
-mod announce;
+pub mod announce;
 mod attributes;
 pub mod calls;
 pub mod descriptor_ends;

@@ -2,15 +2,20 @@
 //! would stop all threads of the program, so it is never taken by these functions. A recursive
 //! mutex of the runtime stands for it.
 //!
-//! Functions that use a stream take its lock for their own duration. That is modelled only where
-//! another thread holds the lock: then they wait for it. A call that waits for a pipe in the middle
-//! holds it.
+//! Functions that use a stream take its lock for their own duration. Each use is one transition, so that
+//! makes a difference only where a thread holds the lock for longer: in programs that import a function
+//! that takes it, and while a call waits for a pipe in the middle. There a call takes the lock before it uses
+//! the stream. The call itself comes behind its last transition, so the lock is released when the thread
+//! arrives at its next operation. Until then others find it held, as they may while the call lasts.
 
 use core::ffi::c_void;
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use raddle_wire::limit;
 
 use crate::arch::entry::export;
+use crate::interpose::io::streams;
+use crate::interpose::process::couriers;
 use crate::interpose::sync::mutex;
 use crate::sched::controller::name_limit;
 use crate::state::{controlled, run};
@@ -20,6 +25,19 @@ real! { hidden:
     fn flockfile(stream: *mut c_void);
     fn ftrylockfile(stream: *mut c_void) -> i32;
     fn funlockfile(stream: *mut c_void);
+}
+
+/// Functions that take the lock of a stream for longer than a call.
+const LOCKING: [&[u8]; 4] = [b"flockfile", b"ftrylockfile", b"_IO_flockfile", b"_IO_ftrylockfile"];
+
+/// Whether the program imports one of them. Written only when modules are loaded.
+static LOCKS: AtomicBool = AtomicBool::new(false);
+
+/// A module of the program imports a function of this name.
+pub fn imported(name: &[u8]) {
+    if LOCKING.contains(&name) {
+        LOCKS.store(true, Relaxed);
+    }
 }
 
 /// Streams that can be locked in one run.
@@ -66,20 +84,48 @@ fn lock_of(stream: *mut c_void) -> Option<u64> {
     lock
 }
 
-/// Waits while another thread holds the lock of a stream that is about to be used.
-pub fn wait_for(stream: usize, pc: u64) {
-    if !controlled() || !run().stream_locks.used || !run().stream_locks.streams.contains(&stream) {
-        return;
+/// A call from `pc` uses the stream, by the operations that `by` makes.
+pub fn in_call(stream: usize, pc: u64, by: impl FnOnce()) {
+    let lock = taken(stream, pc);
+    by();
+    if lock != 0 {
+        run().me().private.stream_lock = lock;
     }
-    let Some(lock) = run().stream_locks.of(stream) else { return };
-    if !mutex::can_lock(lock, run().hot.tid) {
-        mutex::lock(lock, pc);
-        mutex::unlock(lock, pc);
+}
+
+/// The lock of the stream, which the calling thread did not hold before; 0 if it does not matter.
+fn taken(stream: usize, pc: u64) -> u64 {
+    if !controlled() || stream == 0 {
+        return 0;
+    }
+    let is_waited_with = || run().stream_locks.used && run().stream_locks.streams.contains(&stream);
+    if !LOCKS.load(Relaxed) && !is_waited_with() {
+        return 0;
+    }
+    leave(pc);
+    match lock_of(stream as *mut c_void) {
+        Some(lock) if !mutex::held_by(lock, couriers::owner(run().hot.tid)) => {
+            mutex::lock(lock, pc);
+            lock
+        }
+        _ => 0,
+    }
+}
+
+/// The thread is about to make an operation: the call that used a stream is over.
+#[inline]
+pub fn leave(pc: u64) {
+    if run().stream_locks.used {
+        let lock = core::mem::take(&mut run().me().private.stream_lock);
+        if lock != 0 {
+            mutex::unlock(lock, pc);
+        }
     }
 }
 
 /// Takes the lock of a stream for a call that waits in the middle.
 pub fn hold(stream: usize, pc: u64) {
+    leave(pc);
     if let Some(lock) = lock_of(stream as *mut c_void) {
         mutex::lock(lock, pc);
     }
@@ -87,6 +133,7 @@ pub fn hold(stream: usize, pc: u64) {
 
 /// The end of such a call.
 pub fn release(stream: usize, pc: u64) {
+    leave(pc);
     if let Some(lock) = lock_of(stream as *mut c_void) {
         mutex::unlock(lock, pc);
     }
@@ -97,6 +144,7 @@ extern "C" fn lock(stream: *mut c_void, pc: u64) {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::flockfile(stream) };
     }
+    streams::uses(stream as usize, pc);
     hold(stream as usize, pc);
 }
 
@@ -105,6 +153,8 @@ extern "C" fn try_lock(stream: *mut c_void, pc: u64) -> i32 {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::ftrylockfile(stream) };
     }
+    streams::uses(stream as usize, pc);
+    leave(pc);
     lock_of(stream).map_or(0, |lock| mutex::trylock(lock, pc))
 }
 
@@ -113,6 +163,7 @@ extern "C" fn unlock(stream: *mut c_void, pc: u64) {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::funlockfile(stream) };
     }
+    streams::uses(stream as usize, pc);
     release(stream as usize, pc);
 }
 

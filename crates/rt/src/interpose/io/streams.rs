@@ -3,12 +3,14 @@
 //! output and error are invisible to other threads.
 
 use core::ffi::c_void;
+use core::mem::offset_of;
 
 use crate::interpose::before::before;
 use crate::interpose::buffers::{reads, reads_text};
 use crate::interpose::io::descriptor_ends;
 use crate::interpose::io::regular_files::{self, FileAccess, OpenFile};
 use crate::interpose::io::{descriptor_uses, descriptors, net, stream_locks};
+use crate::interpose::memory::heap;
 use crate::interpose::process::couriers;
 use crate::interpose::process::shared_state::{self, SharedPart};
 use crate::restore::{snapshot, undo};
@@ -35,12 +37,21 @@ fn descriptor(stream: usize) -> Option<i32> {
     }
 }
 
+/// The call reads the object that the stream is, which `fclose` frees. The word that counts is the descriptor:
+/// no macro of the C library writes it, so it is read alike by functions that lock the stream and by those
+/// that do not. Standard streams are never freed.
+pub fn uses(stream: usize, pc: u64) {
+    if heap::is_in_arena(stream) {
+        reads(stream + offset_of!(StreamHead, descriptor), size_of::<i32>(), pc);
+    }
+}
+
 /// A transition on what the stream reads or writes. One in memory has its buffer; what a stream has
 /// of a pipe may be in its buffer, too.
 fn touch(stream: usize, how: FileAccess, pc: u64) {
     couriers::calls_unsafe(pc);
-    stream_locks::wait_for(stream, pc);
-    match descriptor(stream) {
+    uses(stream, pc);
+    stream_locks::in_call(stream, pc, || match descriptor(stream) {
         Some(descriptor) if descriptor < 0 => {
             shared_state::touch(SharedPart::Stream(stream), FileAccess::Change, pc);
         }
@@ -54,7 +65,7 @@ fn touch(stream: usize, how: FileAccess, pc: u64) {
             descriptors::moves(descriptor);
         }
         None => {}
-    }
+    });
 }
 
 /// The program reads from the stream, or asks for its state.
@@ -67,8 +78,8 @@ pub fn input(stream: usize, pc: u64) {
 pub fn takes(stream: usize, pc: u64) {
     match channel_of(stream) {
         Some(descriptor) if has_read_all(stream) => {
-            stream_locks::wait_for(stream, pc);
-            descriptor_uses::wait_for(descriptor, libc::POLLIN, pc).end();
+            uses(stream, pc);
+            stream_locks::in_call(stream, pc, || descriptor_uses::wait_for(descriptor, libc::POLLIN, pc).end());
         }
         _ => input(stream, pc),
     }
@@ -174,6 +185,9 @@ struct StreamHead {
     buffer: [usize; 2],
     /// Base, start of what was put back, end. Base and end are those of `read` while the other is read.
     saved: [usize; 3],
+    /// Markers, and the next stream.
+    links: [usize; 2],
+    descriptor: i32,
 }
 
 /// The program gave the buffer.

@@ -32,7 +32,8 @@ pub enum SharedPart {
 }
 
 impl SharedPart {
-    fn identity(self) -> u32 {
+    /// The thing that it is to other transitions.
+    pub fn identity(self) -> u32 {
         match self {
             SharedPart::Mask => thing(0, 17),
             SharedPart::Action(signal) => thing(signal as u64, 18),
