@@ -1,5 +1,5 @@
-//! Builds the runtime, the hooks that programs are linked with, and the plug-ins for clang and gcc,
-//! so that this crate can carry them inside itself.
+//! Builds the runtime, the hooks that programs are linked with, the plug-in for the emulator, and those
+//! for clang and gcc, so that this crate can carry them inside itself.
 //!
 //! The runtime is a shared library with a profile of its own (no_std, abort on panic, always
 //! optimised). A second cargo builds it into a directory of its own: sharing the outer one would
@@ -46,13 +46,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     let own = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?);
     let workspace = own.parent().and_then(Path::parent).ok_or("this package is not inside its workspace")?;
     let out = PathBuf::from(env::var("OUT_DIR")?);
-    for name in ["rt", "wire", "vocab", "liveness", "x86", "aarch64"] {
+    for name in ["rt", "wire", "vocab", "liveness", "x86", "aarch64", "observer"] {
         println!("cargo::rerun-if-changed={}", workspace.join("crates").join(name).display());
     }
     println!("cargo::rerun-if-changed=build.rs");
-    let built = build_runtime(workspace, &out.join("runtime"), None)?;
+    let built = build_library("rt", workspace, &out.join("runtime"), None)?;
     let mut bytes = fs::read(&built)?;
     fs::write(out.join("libraddle_rt.so"), &bytes)?;
+    let observer = fs::read(build_library("observer", workspace, &out.join("runtime"), None)?)?;
+    fs::write(out.join("libraddle_observer.so"), &observer)?;
+    bytes.extend(observer);
     let hooks = workspace.join("crates/cc/hooks");
     bytes.extend(build_hooks(&hooks, &out, &own_tools())?);
     bytes.extend(build_foreign(workspace, &hooks, &out.join("foreign"))?);
@@ -113,7 +116,7 @@ fn build_foreign(workspace: &Path, hooks: &Path, out: &Path) -> Result<Vec<u8>, 
         }
         return Ok(Vec::new());
     }
-    let built = build_runtime(workspace, &out.join("runtime"), Some((TARGET, FOREIGN_GCC)))?;
+    let built = build_library("rt", workspace, &out.join("runtime"), Some((TARGET, FOREIGN_GCC)))?;
     let mut bytes = fs::read(&built)?;
     fs::write(out.join(NAMES[0]), &bytes)?;
     let archiver = FOREIGN_GCC.replace("gcc", "ar").into();
@@ -121,19 +124,17 @@ fn build_foreign(workspace: &Path, hooks: &Path, out: &Path) -> Result<Vec<u8>, 
     Ok(bytes)
 }
 
-/// Builds the runtime for this machine, or for a target with a linker.
-fn build_runtime(workspace: &Path, directory: &Path, target: Option<(&str, &str)>) -> Result<PathBuf, Box<dyn Error>> {
+/// Builds a crate as a shared library, for this machine or for a target with a linker.
+fn build_library(
+    name: &str,
+    workspace: &Path,
+    directory: &Path,
+    target: Option<(&str, &str)>,
+) -> Result<PathBuf, Box<dyn Error>> {
     let mut cargo = Command::new(env::var("CARGO")?);
     // What it needs was fetched for the outer build already.
-    cargo.current_dir(workspace).args([
-        "rustc",
-        "--profile",
-        PROFILE,
-        "--offline",
-        "--quiet",
-        "--package",
-        "raddle-rt",
-    ]);
+    cargo.current_dir(workspace).args(["rustc", "--profile", PROFILE, "--offline", "--quiet", "--package"]);
+    cargo.arg(format!("raddle-{name}"));
     cargo.args(["--crate-type", "cdylib"]).arg("--target-dir").arg(directory);
     let mut built = directory.to_path_buf();
     if let Some((target, linker)) = target {
@@ -146,9 +147,9 @@ fn build_runtime(workspace: &Path, directory: &Path, target: Option<(&str, &str)
     }
     let status = cargo.status()?;
     if !status.success() {
-        return Err(format!("the runtime could not be built: cargo ended with {status}").into());
+        return Err(format!("{name} could not be built as a library: cargo ended with {status}").into());
     }
-    Ok(built.join(PROFILE).join("libraddle_rt.so"))
+    Ok(built.join(PROFILE).join(format!("libraddle_{name}.so")))
 }
 
 /// Builds what programs are linked with, an object and an archive, and returns their bytes.

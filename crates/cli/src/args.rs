@@ -246,8 +246,8 @@ pub struct TargetArgs {
     /// Take a program for blocked that waits for more clients when all scripts are done
     #[arg(long, conflicts_with = "until_idle")]
     pub until_exit: bool,
-    /// What to see of the program: its calls of the C library, or memory accesses and atomic operations
-    /// too, for which it has to be built with raddle [default: as much as can be]
+    /// What to see of the program: its calls of the C library, or memory accesses, too, for which a program that
+    /// was not built with raddle runs under an emulator [default: all if it was built with raddle]
     #[arg(long, value_enum, value_name = "WHAT")]
     pub observe: Option<ObserveArg>,
     /// Values to try where the program leaves one open (__VERIFIER_nondet_int and the like), as in
@@ -261,7 +261,7 @@ pub struct TargetArgs {
 pub enum ObserveArg {
     /// Calls of the C library: any program
     Sync,
-    /// Memory accesses and atomic operations, too: programs built with raddle
+    /// Memory accesses, too: programs built with raddle, others by way of qemu
     All,
 }
 

@@ -63,6 +63,7 @@ pub fn run() -> CommandResult {
         lines.extend(compilers(runtime));
         lines.push(aarch64(runtime));
     }
+    lines.push(observer());
     lines.push(debugger());
     let works = !lines.iter().any(|line| line.state == State::Bad);
     for line in &lines {
@@ -243,6 +244,20 @@ fn aarch64(runtime: &Runtime) -> Line {
             let text = format!("{} {}; runs by {}", compiler.family, compiler.version, emulator.display());
             line(State::Good, WHAT, text, None)
         }
+    }
+}
+
+/// What observing programs needs that were not built with raddle.
+fn observer() -> Line {
+    const WHAT: &str = "--observe all";
+    if Machine::OWN != Machine::X86_64 {
+        return line(State::Fair, WHAT, "only for programs for x86_64, on such a machine", None);
+    }
+    match emulator::find(Machine::OWN) {
+        Some(emulator) => {
+            line(State::Good, WHAT, format!("programs without raddle run by {}", emulator.display()), None)
+        }
+        None => line(State::Fair, WHAT, "no qemu-x86_64", Some("apt-get install qemu-user")),
     }
 }
 

@@ -17,13 +17,12 @@ pub enum Error {
     /// The program cannot be started.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// More is to be seen of a program than can be.
+    /// A command that cannot see all of a program without hooks.
     #[error(
-        "{path} was not built with raddle, so its memory accesses cannot be seen: compile and link it with \
-         `raddle cc` or `raddle c++`, or leave --observe all out",
-        path = .0.display()
+        "`raddle {0}` cannot observe the memory accesses of a program that was not built with raddle: leave \
+         --observe all out, or compile and link the program with `raddle cc` or `raddle c++`"
     )]
-    NoHooks(PathBuf),
+    ObservesHere(&'static str),
     /// Less is to be seen of a program than there is.
     #[error("{path} was built with raddle, which sees all of it: leave --observe sync out", path = .0.display())]
     HasHooks(PathBuf),

@@ -280,14 +280,14 @@ impl CheckOptions {
     ///
     /// # Errors
     /// Which one.
-    pub fn validate_for_calls(&self) -> Result<(), OptionsError> {
+    pub fn validate_for_calls(&self, is_observed: bool) -> Result<(), OptionsError> {
         let refused = match self.strategy {
             StrategyName::Pdp => Some("--strategy pdp"),
             StrategyName::Dhtc => Some("--strategy dhtc"),
             // States are compared by what compiled code with hooks keeps alive.
             StrategyName::Stateful => Some("--strategy stateful"),
             _ if self.granularity == Granularity::Access => Some("--granularity access"),
-            _ if self.property() == Property::Race => Some("--property race"),
+            _ if self.property() == Property::Race && !is_observed => Some("--property race"),
             _ => None,
         };
         refused.map_or(Ok(()), |option| Err(OptionsError::NeedsAccesses(option)))

@@ -195,22 +195,25 @@ impl Program {
         options.until_idle = self.until_idle;
         options.open_values.clone_from(&self.open_values);
         options.output = Output::Discard;
-        options.calls_only = sees_calls_only(&self.path, self.observe)?;
+        see(&mut options, self.observe)?;
         Ok(options)
     }
 }
 
-/// Whether only the calls of a program are seen.
+/// Sets what is seen of a program.
 ///
 /// # Errors
 /// If the file is no program that can be run, or less or more can be seen of it than is wanted.
-pub(crate) fn sees_calls_only(program: &Path, observe: Option<Observe>) -> Result<bool, Error> {
-    match (elf::check(program)?, observe) {
-        (Instrumentation::Hooks, Some(Observe::Sync)) => Err(Error::HasHooks(program.into())),
-        (Instrumentation::Hooks, _) => Ok(false),
-        (Instrumentation::Calls, Some(Observe::All)) => Err(Error::NoHooks(program.into())),
-        (Instrumentation::Calls, _) => Ok(true),
-    }
+pub(crate) fn see(options: &mut Options, observe: Option<Observe>) -> Result<(), Error> {
+    let program = &options.program;
+    options.calls_only = match (elf::check(program)?, observe) {
+        (Instrumentation::Hooks, Some(Observe::Sync)) => return Err(Error::HasHooks(program.clone())),
+        (Instrumentation::Hooks, _) => false,
+        (Instrumentation::Calls, _) => true,
+    };
+    let observes = options.calls_only && observe == Some(Observe::All);
+    options.observer = observes.then(runtime::observer).transpose()?;
+    Ok(())
 }
 
 /// Source files of one program.

@@ -15,7 +15,8 @@ use raddle_vocab::RunStatus;
 use crate::error::Error;
 use crate::naming::{SourceNames, target_symbols};
 use crate::observed::{Observed, observed};
-use crate::program::sees_calls_only;
+use crate::options::Observe;
+use crate::program::see;
 
 /// A recorded schedule that is run again.
 #[derive(Debug)]
@@ -158,13 +159,16 @@ impl Replay {
     /// If the file is no program that can be run.
     pub fn for_debugger(&self, stops: bool) -> Result<(Options, RunPlan), Error> {
         let plan = if stops { self.plan.clone() } else { self.witness_plan() };
-        Ok((self.target_options()?, plan))
+        // The emulator that observes a program cannot be debugged. The schedule is the same without it.
+        Ok((Options { observer: None, ..self.target_options()? }, plan))
     }
 
     /// The options, with what can be seen of the program.
     fn target_options(&self) -> Result<Options, Error> {
-        let calls_only = sees_calls_only(&self.options.program, None)?;
-        Ok(Options { calls_only, ..self.options.clone() })
+        let mut options = self.options.clone();
+        let observe = self.recording.settings.observed.then_some(Observe::All);
+        see(&mut options, observe)?;
+        Ok(options)
     }
 
     /// Runs the schedule, twice: a witness must do the same each time.

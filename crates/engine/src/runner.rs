@@ -10,7 +10,7 @@ use raddle_report::symbols::Symbols;
 use raddle_vocab::policy::{MAX_THREADS, Policy, mix};
 
 use crate::error::Error;
-use crate::findings::collect::shows_in_calls;
+use crate::findings::seen::Seen;
 use crate::naming::{SourceNames, target_symbols, with_places};
 use crate::observed::{Observed, observed};
 use crate::options::DEFAULT_MAX_EVENTS;
@@ -165,9 +165,8 @@ impl ControlledRun {
         // The status is the answer of the run, not a finding.
         let finder = DefectFinder::new().until_idle(self.target.options().until_idle);
         let mut all = observed(&self.execution, &SourceNames::new(&self.symbols, &self.execution), finder);
-        if self.target.options().sees_calls_only() {
-            all.retain(|observed| shows_in_calls(observed.kind));
-        }
+        let seen = Seen::of(self.target.options());
+        all.retain(|observed| seen.shows(observed.kind));
         all
     }
 

@@ -45,6 +45,12 @@ static FOR_GCC: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/raddle-gcc-hoo
 /// The build of gcc that the plug-in was built for; empty like the plug-in.
 const FOR_GCC_BUILD: &str = env!("RADDLE_GCC_HOOKS_BUILD");
 
+/// The plug-in for the emulator.
+static OBSERVER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libraddle_observer.so"));
+
+/// Its file.
+const OBSERVER_NAME: &str = "raddle-observer.so";
+
 /// Name of the directory for this very runtime.
 const DIRECTORY: &str = concat!(env!("CARGO_PKG_VERSION"), "-", env!("RADDLE_RUNTIME_HASH"));
 
@@ -77,6 +83,14 @@ pub fn library_for(program: &Path) -> Result<PathBuf, InstallError> {
     let runtime = install()?;
     let machine = elf::machine_and_interpreter(program).map_or(Machine::OWN, |(machine, _)| machine);
     runtime.library_for(machine.name()).ok_or(InstallError::NotBuilt(machine))
+}
+
+/// The plug-in for the emulator, which records the accesses of programs without hooks.
+///
+/// # Errors
+/// If it cannot be installed.
+pub fn observer() -> Result<PathBuf, InstallError> {
+    Ok(install()?.directory().join(OBSERVER_NAME))
 }
 
 /// Installs the runtime if it is not there yet, in the first place where that works.
@@ -164,7 +178,13 @@ fn install_in(place: &Place) -> io::Result<Runtime> {
     for file in runtime.support_files() {
         write_whole(&file.path, file.contents.as_bytes())?;
     }
-    let files = [(HOOKS_OBJECT, OBJECT), (HOOKS_ARCHIVE, ARCHIVE), (CLANG_HOOKS, FOR_CLANG), (GCC_HOOKS, FOR_GCC)];
+    let files = [
+        (HOOKS_OBJECT, OBJECT),
+        (HOOKS_ARCHIVE, ARCHIVE),
+        (CLANG_HOOKS, FOR_CLANG),
+        (GCC_HOOKS, FOR_GCC),
+        (OBSERVER_NAME, OBSERVER),
+    ];
     for (name, bytes) in files.into_iter().filter(|(_, bytes)| !bytes.is_empty()) {
         write_whole(&directory.join(name), bytes)?;
     }

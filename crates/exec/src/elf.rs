@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use object::read::elf::{Dyn, ElfFile64, FileHeader, ProgramHeader as _};
 use object::{Endianness, Object as _, ObjectSymbol as _, elf};
 use raddle_vocab::Machine;
+use raddle_wire::observed::INSTALLED;
 use raddle_wire::{hooks, role};
 
 use crate::error::StartError;
@@ -103,6 +104,13 @@ fn refusal(elf: &Elf<'_>, mode: u32) -> Option<&'static str> {
         "it runs as another user or group (set-user-ID or set-group-ID), and the system loads no runtime into such \
          a program: check a copy of it without these bits",
     )
+}
+
+/// Whether a file is in a directory of installed ones, by the same rule as in the runtime. The program itself may
+/// be, and is none of them.
+#[must_use]
+pub fn is_installed(path: &Path) -> bool {
+    INSTALLED.iter().any(|directory| path.as_os_str().as_bytes().starts_with(directory.as_bytes()))
 }
 
 /// Functions of a program that are known by their names.

@@ -1,11 +1,12 @@
-//! Programs for another processor: they run under `qemu-ARCH`, the user-mode emulator of QEMU, which
-//! passes their system calls on. To the system such a target is a process like any other, whose own program
-//! is the emulator.
+//! Programs for another processor, and programs whose accesses a plug-in records: they run under
+//! `qemu-ARCH`, the user-mode emulator of QEMU, which passes their system calls on. To the system such a
+//! target is a process like any other, whose own program is the emulator.
 //!
 //! Variables of the program go through the emulator's options: the dynamic linker that starts the emulator
 //! would obey some of them itself.
 
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -24,6 +25,8 @@ pub struct Emulator {
     program: PathBuf,
     /// The directory in which the program's libraries lie, if the emulator has to be told.
     root: Option<PathBuf>,
+    /// The plug-in that records the program's accesses.
+    observer: Option<PathBuf>,
 }
 
 impl Emulator {
@@ -39,7 +42,20 @@ impl Emulator {
         let found = find(machine).ok_or_else(|| StartError::NoEmulator(program.into(), machine))?;
         let root = root(machine, interpreter.as_deref())
             .ok_or_else(|| StartError::NoForeignLibraries(program.into(), machine))?;
-        Ok(Some(Emulator { program: found, root }))
+        Ok(Some(Emulator { program: found, root, observer: None }))
+    }
+
+    /// The emulator for a program of this machine whose accesses a plug-in records.
+    ///
+    /// # Errors
+    /// What has to be installed, or that there is no plug-in for such programs.
+    pub fn observing(program: &Path, observer: &Path) -> Result<Self, StartError> {
+        let machine = elf::machine(program).unwrap_or(Machine::OWN);
+        if machine != Machine::X86_64 || machine != Machine::OWN {
+            return Err(StartError::NotObservable(program.into(), machine));
+        }
+        let found = find(machine).ok_or_else(|| StartError::NoObservingEmulator(program.into(), machine))?;
+        Ok(Emulator { program: found, root: None, observer: Some(observer.into()) })
     }
 
     /// The emulator itself.
@@ -52,6 +68,14 @@ impl Emulator {
     #[must_use]
     pub fn command(&self, program: &Path, variables: &[(&OsStr, &OsStr)]) -> Command {
         let mut command = Command::new(&self.program);
+        if let Some(observer) = &self.observer {
+            // The program sees the processor that the emulator can do most of. A comma ends a path unless doubled.
+            let path = observer.as_os_str().as_encoded_bytes();
+            let doubled: Vec<u8> = path.iter().flat_map(|&byte| vec![byte; if byte == b',' { 2 } else { 1 }]).collect();
+            let mut plugin = OsString::from("file=");
+            plugin.push(OsStr::from_bytes(&doubled));
+            command.args(["-cpu", "max", "-plugin"]).arg(plugin);
+        }
         if let Some(root) = &self.root {
             command.arg("-L").arg(root);
         }
@@ -106,11 +130,19 @@ mod tests {
 
     #[test]
     fn variables_of_the_program_are_not_the_emulators() {
-        let emulator = Emulator { program: "/usr/bin/qemu-x".into(), root: Some("/usr/x".into()) };
+        let emulator = Emulator { program: "/usr/bin/qemu-x".into(), root: Some("/usr/x".into()), observer: None };
         let variables = [(OsStr::new("LD_PRELOAD"), OsStr::new("/rt.so"))];
         let command = emulator.command(Path::new("./prog"), &variables);
         let words: Vec<_> = command.get_args().collect();
         assert_eq!(words, ["-L", "/usr/x", "-E", "LD_PRELOAD=/rt.so", "./prog"]);
         assert_eq!(command.get_envs().count(), 0);
+    }
+
+    #[test]
+    fn a_plug_in_is_named_whatever_its_path() {
+        let emulator = Emulator { program: "/usr/bin/qemu-x".into(), root: None, observer: Some("/a,b/o.so".into()) };
+        let command = emulator.command(Path::new("./prog"), &[]);
+        let words: Vec<_> = command.get_args().collect();
+        assert_eq!(words, ["-cpu", "max", "-plugin", "file=/a,,b/o.so", "./prog"]);
     }
 }

@@ -46,6 +46,20 @@ pub enum StartError {
         path = .0.display()
     )]
     NoEmulator(PathBuf, Machine),
+    /// Nothing to observe a program with.
+    #[error(
+        "the memory accesses of {path}, which was not built with raddle, are seen by running it under an emulator: \
+         install the package `qemu-user`, whose `qemu-{1}` does that, or leave --observe all out",
+        path = .0.display()
+    )]
+    NoObservingEmulator(PathBuf, Machine),
+    /// A program for a processor whose instructions the plug-in does not know.
+    #[error(
+        "{path} is a program for {1}: memory accesses of programs that were not built with raddle are seen on x86_64 \
+         only; compile and link it with `raddle cc` or `raddle c++`, or leave --observe all out",
+        path = .0.display()
+    )]
+    NotObservable(PathBuf, Machine),
     /// A program for another processor whose libraries are not here.
     #[error(
         "{path} needs the C library for {1}: install it for the cross compiler (packages `libc6-arm64-cross` and \

@@ -1,6 +1,7 @@
 //! Starts targets, shares memory with them, turns their records into executions.
 #![deny(unsafe_code)]
 
+mod atomic_types;
 pub mod decode;
 pub mod elf;
 pub mod emulator;

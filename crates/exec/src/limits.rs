@@ -3,7 +3,7 @@
 use raddle_wire::limit;
 
 /// Each bit of the control block's word with its message.
-const SENTENCES: [(u64, &str); 22] = [
+const SENTENCES: [(u64, &str); 26] = [
     (limit::SOCKET, "a socket was used: what its other end does is not controlled, and cannot be undone between runs"),
     (
         limit::SHARED_MEMORY,
@@ -68,6 +68,15 @@ const SENTENCES: [(u64, &str); 22] = [
         "an access to more than 1 MiB, or the end of a larger heap block, was a transition: only its first MiB was \
          compared with other transitions",
     ),
+    (
+        limit::ATOMIC_CODE,
+        "the machine code of the program orders memory by itself (atomic instructions or types, fences, \
+         guarded initialisers): their orders were not explored, and no data races were looked for, because plain \
+         instructions may be atomic operations of the source, too",
+    ),
+    (limit::LATE_CODE, "a run loaded a library, or made code: not all that this code accesses was seen"),
+    (limit::INSTRUCTION, "a run was ended at an instruction that the emulator does not know"),
+    (limit::HEAP, "a thread wanted more memory than threads of a program get that is observed under an emulator"),
 ];
 
 /// The messages for a set of bits. Bits without a message (a newer runtime, or a program that wrote

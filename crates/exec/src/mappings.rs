@@ -15,6 +15,16 @@ pub struct Mapping {
     pub end: u64,
     /// Where in the file it starts.
     pub offset: u64,
+    /// Whether the processor may execute it.
+    pub executable: bool,
+}
+
+/// Of the mappings of an emulator's process, those of files of the program: an emulator reads their code and
+/// does not execute it. A file's mappings follow one another, from its start on.
+#[must_use]
+pub fn of_emulated(all: &[Mapping]) -> Vec<Mapping> {
+    let files = all.chunk_by(|one, next| one.path == next.path && next.offset != 0);
+    files.filter(|parts| parts.iter().all(|part| !part.executable)).flatten().cloned().collect()
 }
 
 /// The mappings of a running process, in order of their addresses; none if it is gone.
@@ -33,7 +43,7 @@ fn parse_line(line: &[u8]) -> Option<Mapping> {
     let mut fields = line.splitn(6, |&byte| byte == b' ');
     let mut field = || std::str::from_utf8(fields.next()?).ok();
     let (start, end) = field()?.split_once('-')?;
-    let (_permissions, offset) = (field()?, field()?);
+    let (permissions, offset) = (field()?, field()?);
     let path = fields.nth(2)?.trim_ascii_start();
     let number = |digits| u64::from_str_radix(digits, 16).ok();
     path.starts_with(b"/").then_some(())?;
@@ -42,6 +52,7 @@ fn parse_line(line: &[u8]) -> Option<Mapping> {
         start: number(start)?,
         end: number(end)?,
         offset: number(offset)?,
+        executable: permissions.contains('x'),
     })
 }
 
@@ -73,12 +84,30 @@ mod tests {
         let text = "555555554000-555555556000 r-xp 00001000 08:01 123                        /tmp/a b\n\
                     7ffff7dc1000-7ffff7dc4000 rw-p 00000000 00:00 0 \n\
                     7ffffffde000-7ffffffff000 rw-p 00000000 00:00 0                          [stack]\n";
-        let mapping =
-            Mapping { path: "/tmp/a b".into(), start: 0x5555_5555_4000, end: 0x5555_5555_6000, offset: 0x1000 };
+        let mapping = Mapping {
+            path: "/tmp/a b".into(),
+            start: 0x5555_5555_4000,
+            end: 0x5555_5555_6000,
+            offset: 0x1000,
+            executable: true,
+        };
         assert_eq!(parse(text.as_bytes()), [mapping]);
         let odd = b"1000-2000 r-xp 00001000 08:01 123        /tmp/a\\012b\xff (deleted)";
         let path = OsString::from_vec(b"/tmp/a\nb\xff (deleted)".to_vec());
         assert_eq!(parse(odd)[0].path, PathBuf::from(path));
+    }
+
+    #[test]
+    fn files_of_the_emulator_are_not_the_programs() {
+        let line = |start: u32, rights: &str, offset: u32, path: &str| {
+            format!("{start:x}-{:x} {rights} {offset:08x} 08:01 1    {path}\n", start + 0x1000)
+        };
+        let of = |base: u32, rights: &str, path: &str| {
+            line(base, "r--p", 0, path) + &line(base + 0x1000, rights, 0x1000, path)
+        };
+        let text = of(0x1_0000, "r--p", "/prog") + &of(0x2_0000, "r--p", "/libc") + &of(0x3_0000, "r-xp", "/libc");
+        let left: Vec<u64> = of_emulated(&parse(text.as_bytes())).iter().map(|mapping| mapping.start).collect();
+        assert_eq!(left, [0x1_0000, 0x1_1000, 0x2_0000, 0x2_1000]);
     }
 
     #[test]

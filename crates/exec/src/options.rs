@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use raddle_vocab::Granularity;
 use raddle_vocab::policy::MAX_THREADS;
-use raddle_wire::{Config, config_flag, mode};
+use raddle_wire::{Config, config_flag, limit, mode};
 use serde::{Deserialize, Serialize};
 
 use crate::elf::KnownFunctions;
@@ -71,6 +71,8 @@ pub struct Options {
     pub env: Vec<(OsString, OsString)>,
     /// Whether the program was not built with raddle.
     pub calls_only: bool,
+    /// The emulator's plug-in that records the accesses of such a program.
+    pub observer: Option<PathBuf>,
     /// Its working directory; raddle's own if `None`.
     pub directory: Option<PathBuf>,
     /// Its standard input; `/dev/null` if `None`.
@@ -183,6 +185,18 @@ pub struct NoticedFacts {
     pub remarks: BTreeSet<String>,
 }
 
+impl NoticedFacts {
+    /// An observed program orders memory by itself.
+    pub const ATOMIC_CODE: NoticedFacts =
+        NoticedFacts { limits: limit::ATOMIC_CODE, calls: BTreeSet::new(), open_types: 0, remarks: BTreeSet::new() };
+
+    /// Whether an observed program orders memory by itself, which is not seen.
+    #[must_use]
+    pub fn has_atomic_code(&self) -> bool {
+        self.limits & limit::ATOMIC_CODE != 0
+    }
+}
+
 impl Noticed {
     /// Adds facts.
     pub fn add(&self, facts: NoticedFacts) {
@@ -221,6 +235,7 @@ impl Options {
             args: Vec::new(),
             env: Vec::new(),
             calls_only: false,
+            observer: None,
             directory: None,
             stdin: None,
             output: Output::default(),
@@ -259,8 +274,8 @@ impl Options {
         }
     }
 
-    /// Whether the program has no hooks, so that only its calls of the C library are seen. What a loop
-    /// of it reads is not known then.
+    /// Whether the program has no hooks, so that only its calls of the C library are seen, and its accesses if
+    /// there is an observer. What a loop of it reads is not known then.
     #[must_use]
     pub fn sees_calls_only(&self) -> bool {
         self.calls_only
@@ -284,6 +299,7 @@ impl Options {
                 | flag(self.output != Output::Discard, config_flag::KEEP_OUTPUT)
                 | flag(self.fold_spins && !self.sees_calls_only(), config_flag::FOLD_SPINS)
                 | flag(self.sees_calls_only(), config_flag::CALLS_ONLY)
+                | flag(self.observer.is_some(), config_flag::OBSERVED)
                 | flag(self.functions.has_sections, config_flag::SECTIONS)
                 | flag(self.join_accesses, config_flag::JOIN_ACCESSES)
                 | flag(self.emulator.is_some(), config_flag::EMULATED)

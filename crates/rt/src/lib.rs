@@ -22,6 +22,7 @@
 //! | `frame_objects` | where the variables of functions lie in their frames |
 //! | `interpose` | the functions of the C and C++ libraries that the runtime replaces, by theme |
 //! | `library` | what the functions of the C library and the system calls are to the search |
+//! | `observed` | accesses that a plug-in of an emulator records |
 //! | `restore` | restoring an earlier state of the process: snapshot, checkpoints, kernel state |
 //! | `sched` | taking over the process, the host's jobs, which thread runs next, virtual time |
 //! | `spinloop` | detecting threads that wait busily |
@@ -39,6 +40,7 @@ mod frame_objects;
 mod interpose;
 mod library;
 mod liveness;
+mod observed;
 mod restore;
 mod sched;
 mod spinloop;

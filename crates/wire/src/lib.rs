@@ -22,6 +22,7 @@
 #![forbid(unsafe_code)]
 
 pub mod hooks;
+pub mod observed;
 pub mod record;
 pub mod script;
 pub mod tap;
@@ -29,7 +30,7 @@ pub mod tap;
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Changes whenever the meaning of a byte in the file changes.
-pub const PROTOCOL_VERSION: u32 = 24;
+pub const PROTOCOL_VERSION: u32 = 25;
 /// First word of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"raddle\0\x01");
 /// Environment variable that holds the descriptor of the file; without it the runtime stays
@@ -137,6 +138,9 @@ pub mod config_flag {
     pub const JOIN_ACCESSES: u32 = 4096;
     /// The program is emulated: what the kernel says about the size of the process includes the emulator.
     pub const EMULATED: u32 = 8192;
+    /// The program has no hooks, and a plug-in of the emulator records its memory accesses
+    /// ([`crate::observed`]).
+    pub const OBSERVED: u32 = 1 << 14;
 }
 
 /// The signal by which the host asks a program without hooks to let another thread run: the last one,
@@ -301,6 +305,14 @@ pub mod limit {
     pub const TIME_ALONE: u64 = 1 << 20;
     /// Paths were used while a directory on them, or the working directory, was changed.
     pub const PATHS: u64 = 1 << 21;
+    /// Machine code that is observed from outside executed an atomic instruction or a fence.
+    pub const ATOMIC_CODE: u64 = 1 << 22;
+    /// Machine code that is observed from outside was loaded during a run.
+    pub const LATE_CODE: u64 = 1 << 23;
+    /// A heap under an emulator had no room where there would be some without it.
+    pub const HEAP: u64 = 1 << 24;
+    /// An emulator did not know an instruction.
+    pub const INSTRUCTION: u64 = 1 << 25;
 }
 
 /// Bits of [`Job::flags`].

@@ -9,6 +9,7 @@ mod file_system;
 mod forged;
 mod limits;
 mod names;
+mod observed;
 mod servers;
 mod tools;
 mod unmodified;
@@ -35,6 +36,7 @@ fn main() {
         unseen::TESTS,
         names::TESTS,
         servers::TESTS,
+        observed::TESTS,
         unmodified::TESTS,
     ];
     for &(name, test) in tests.into_iter().flatten() {

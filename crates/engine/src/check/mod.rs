@@ -26,6 +26,7 @@ use crate::durable::{Durability, Interrupted, Keeper, ResumedCheck, RoundRow};
 use crate::error::Error;
 use crate::findings::collect::Collector;
 use crate::findings::confirm::Confirmer;
+use crate::findings::seen::Seen;
 use crate::naming::{target_symbols, unhooked_copies, with_places};
 use crate::observer::Observer;
 use crate::options::{CheckOptions, StrategyName, granularity_word};
@@ -163,7 +164,7 @@ impl Checker {
             options.environment = Some(job_environment(&self.environment));
         }
         if options.sees_calls_only() {
-            self.options.validate_for_calls()?;
+            self.options.validate_for_calls(options.observer.is_some())?;
         }
         let interrupted = self.interrupted.take();
         self.options.cache.get_or_insert_with(strategies::free_memory_quarter);
@@ -247,7 +248,12 @@ impl Checker {
     /// Names code without hooks. It keeps the verdict from being verified unless it is trusted.
     fn name_unseen(&self, report: &mut Report, options: &Options) {
         let loaded = options.loaded.paths();
-        let reason = if options.sees_calls_only() {
+        let reason = if options.observer.is_some() {
+            report.notes.push(OBSERVED.into());
+            let found = unseen::installed(&options.program, &loaded, &self.options.trust);
+            report.unseen = found.names;
+            found.reason
+        } else if options.sees_calls_only() {
             report.unseen = unseen::all_of(&options.program, &loaded);
             if report.reason.is_some() {
                 report.notes.push(CALLS_ONLY.into());
@@ -295,7 +301,7 @@ impl Checker {
             .allowing(&options.allowed_exits)
             .with_framework(options.framework)
             .until_idle(target_options.until_idle)
-            .seeing_calls_only(target_options.sees_calls_only());
+            .seeing(Seen::of(&within));
         collector.suppressions = options.suppressions.clone();
         let parallel = parallel_setup(options, &within, observer);
         if let Some(resumed) = &resumed {
@@ -338,6 +344,7 @@ impl Checker {
         let hints = guidance::notes(searched.reason.as_ref(), &searched.stats, example.as_ref(), &symbols);
         searched.limits = with_places(searched.limits, &symbols);
         searched.limits.extend(unhooked_copies(&symbols));
+        collector.retract();
         let suppressions = std::mem::take(&mut collector.suppressions);
         let suppressed = std::mem::take(&mut collector.suppressed);
         let benign = std::mem::take(&mut collector.benign);
@@ -401,6 +408,11 @@ impl Checker {
 
 /// Said of a program without concurrency: perhaps it was not started as it is meant to be.
 const ONE_THREAD: &str = "the program never had a second thread: there was nothing to explore";
+
+/// Said of a program without hooks whose accesses are observed.
+const OBSERVED: &str = "this holds for the machine code, which was observed under an emulator: accesses that the \
+                        compiler removed are not in it, and its loads and stores are taken for plain ones of the \
+                        source";
 
 /// Said of a program without hooks.
 const CALLS_ONLY: &str = "the program was not built with raddle: only its calls of the C library were seen, no memory \

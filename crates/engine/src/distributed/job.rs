@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 use crate::durable::own_checksum;
 use crate::error::Error;
 use crate::options::CheckOptions;
-use crate::program::sees_calls_only;
+use crate::program::see;
 use crate::runtime;
 
 /// Events of the run that shows whether a program behaves here as there, at most.
@@ -63,6 +63,9 @@ impl SharedJob {
         let bytes = |text: &OsString| text.as_bytes().to_vec();
         let environment = target.environment.iter().flatten();
         let settings = Settings::of(target, options.max_events);
+        if target.observer.is_some() {
+            return Err(Error::ObservesHere("coordinate"));
+        }
         let (probe, base) = probe(target)?;
         Ok(SharedJob {
             raddle: env!("CARGO_PKG_VERSION").into(),
@@ -153,7 +156,7 @@ impl SharedJob {
         options.stdin = self.stdin.as_ref().map(|bytes| input(bytes, directory)).transpose()?;
         options.share_files = self.share_files;
         options.output = Output::Discard;
-        options.calls_only = sees_calls_only(file, None)?;
+        see(&mut options, None)?;
         options.bound_rounds = true;
         self.settings.apply(&mut options);
         Ok(options)

@@ -6,7 +6,7 @@ use std::path::Path;
 use raddle_exec::recording::{RecordedProgram, Recording, Settings};
 use raddle_model::Execution;
 use raddle_model::defect::{Defect, DefectFinder, PartPosition, Signature};
-use raddle_model::finding::{Finding, Kind, Numbering, Place, Severity};
+use raddle_model::finding::{Finding, Kind, Numbering, Place, Severity, WitnessKind};
 use raddle_report::annotated::AnnotatedTrace;
 use raddle_report::suppress::Suppressions;
 use raddle_report::symbols::Symbols;
@@ -16,6 +16,7 @@ use super::builder::{FindingBuilder, at};
 use super::closure::ThreadPosition;
 use super::confirm::Confirmer;
 use super::groups::{self, Circumstances, CircumstancesById, standings};
+use super::seen::Seen;
 use super::witness::{Found, Witness, number_of};
 use crate::directory::RunDirectory;
 use crate::error::Error;
@@ -42,8 +43,7 @@ pub struct Collector<'a> {
     confirmer: Confirmer,
     directory: &'a RunDirectory,
     property: Property,
-    /// Whether the program has no hooks.
-    sees_calls_only: bool,
+    seen: Seen,
     /// Preemptions that a witness may have.
     preemptions: Option<u32>,
     finder: DefectFinder,
@@ -80,7 +80,7 @@ impl<'a> Collector<'a> {
             confirmer,
             directory,
             property,
-            sees_calls_only: false,
+            seen: Seen::default(),
             preemptions: None,
             finder: DefectFinder::allowing(&[]),
             framework: None,
@@ -123,10 +123,15 @@ impl<'a> Collector<'a> {
         Collector { finder: self.finder.until_idle(until_idle), ..self }
     }
 
-    /// Reports only what calls of the C library show, or all.
+    /// Reports only what is shown by what is seen of the program.
     #[must_use]
-    pub fn seeing_calls_only(self, sees_calls_only: bool) -> Self {
-        Collector { sees_calls_only, ..self }
+    pub fn seeing(self, seen: Seen) -> Self {
+        Collector { seen, ..self }
+    }
+
+    /// Takes findings back that were made before runs showed that they may be none.
+    pub fn retract(&mut self) {
+        self.findings.retain(|finding| self.seen.shows(finding.kind));
     }
 
     /// Whether a held lock was overwritten in the execution that was met last, and threads could compete
@@ -151,7 +156,7 @@ impl<'a> Collector<'a> {
         let mut all = self.finder.find(execution);
         all.retain(|defect| {
             let (kind, detail) = (defect.signature.kind, defect.signature.detail);
-            is_wanted(self.property, kind, detail) && (!self.sees_calls_only || shows_in_calls(kind))
+            is_wanted(self.property, kind, detail) && self.seen.shows(kind)
         });
         let news = self.behind.learn(execution, &all);
         let is_fresh = |defect: &&Defect| self.signatures.insert(defect.signature.clone());
@@ -271,6 +276,9 @@ impl<'a> Collector<'a> {
     fn suppress(&mut self, finding: &Finding, defect: &Defect) {
         self.suppressed.push(finding.message.clone());
         let known = &self.confirmer.options().benign;
+        if self.seen.is_observed() {
+            return self.seen.name_suppression();
+        }
         if finding.kind == Kind::DataRace && finding.detail.as_deref() != Some("use-after-free") {
             let fresh = defect.parts.iter().map(|part| part.pc).filter(|pc| !known.contains(pc));
             self.benign.extend(fresh);
@@ -285,7 +293,16 @@ impl<'a> Collector<'a> {
         preview: Finding,
     ) -> Result<(Finding, Witness, AnnotatedTrace), Error> {
         if let Some(race) = &defect.race {
-            let witness = found.race(race, &mut self.confirmer)?;
+            let witness = match self.seen.is_observed() {
+                false => found.race(race, &mut self.confirmer)?,
+                // No thread can be stopped before an access: the run has to show the race again.
+                true => {
+                    let finder = &mut self.finder;
+                    let mut shows = |run: &Execution| same_defect(finder, run, &defect.signature).is_some();
+                    let points = points(found.execution, defect);
+                    found.to_the_end(&points, &mut self.confirmer, &mut shows)?
+                }
+            };
             let (finding, trace) = self.tell_race(found, defect, &witness, preview);
             return Ok((finding, witness, trace));
         }
@@ -310,7 +327,9 @@ impl<'a> Collector<'a> {
     /// and stops there.
     fn stack_of_access(&mut self, witness: &Witness, defect: Option<&Defect>) -> Result<Option<Vec<u64>>, Error> {
         // A leak has no access; the stack of an allocation is recorded.
-        let is_access = |defect: &&Defect| defect.signature.kind == Kind::Memory && defect.signature.detail != "leak";
+        let stops = !self.seen.is_observed();
+        let is_access =
+            |defect: &&Defect| stops && defect.signature.kind == Kind::Memory && defect.signature.detail != "leak";
         let part = defect.filter(is_access).map(|defect| &defect.parts[0]);
         let Some((part, PartPosition::Access(number))) = part.map(|part| (part, part.position)) else {
             return Ok(None);
@@ -360,7 +379,8 @@ impl<'a> Collector<'a> {
         finding.witness_kind = witness.kind;
         builder.rename(&mut finding);
         let mut trace = builder.trace(witness.entries.len(), self.confirmer.options().spurious);
-        if ends.len() == finding.accesses.len() {
+        // A run that goes to its end has made the accesses.
+        if ends.len() == finding.accesses.len() && !self.seen.is_observed() {
             builder.add_ends(&mut trace, &finding, &ends);
         }
         (finding, trace)
@@ -368,7 +388,7 @@ impl<'a> Collector<'a> {
 
     /// A race that cannot be shown with both threads side by side depends on an earlier one.
     fn note_dependence(&self, finding: &mut Finding) {
-        if finding.witness_kind == Some(raddle_model::finding::WitnessKind::Unordered) {
+        if finding.witness_kind == Some(WitnessKind::Unordered) {
             let earlier = self.findings.iter().find(|earlier| earlier.kind == Kind::DataRace);
             if let Some(earlier) = earlier {
                 finding.message += &format!(" (depends on how {} ends)", earlier.id);
@@ -486,12 +506,6 @@ fn end_of_schedule(witness: &Witness, defect: Option<&Defect>) -> (usize, Vec<u1
 }
 
 /// Whether a defect is of the sort that is looked for.
-/// Whether calls of the C library show a defect of this kind. What orders two accesses may be an atomic
-/// operation that is not seen, and so may be what ends a loop.
-pub fn shows_in_calls(kind: Kind) -> bool {
-    !matches!(kind, Kind::DataRace | Kind::Livelock)
-}
-
 fn is_wanted(property: Property, kind: Kind, detail: &str) -> bool {
     match property {
         Property::All => true,

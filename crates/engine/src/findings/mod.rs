@@ -3,8 +3,8 @@
 //!
 //! [`collect`] drives the rest: [`closure`] picks the events that a finding needs, [`order`] puts
 //! them in an order with few preemptions, [`witness`] runs them by [`confirm`], [`builder`] and
-//! [`message`] put the result into words. [`behind`] and [`groups`] tell which findings follow from
-//! others.
+//! [`message`] put the result into words. [`seen`] says which defects show at all. [`behind`] and
+//! [`groups`] tell which findings follow from others.
 
 pub mod behind;
 pub mod builder;
@@ -14,4 +14,5 @@ pub mod confirm;
 pub mod groups;
 pub mod message;
 pub mod order;
+pub mod seen;
 pub mod witness;

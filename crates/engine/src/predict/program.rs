@@ -25,6 +25,7 @@ use crate::directory::RunDirectory;
 use crate::error::Error;
 use crate::findings::collect::Collector;
 use crate::findings::confirm::Confirmer;
+use crate::findings::seen::Seen;
 use crate::naming::{SourceNames, place_text, target_symbols, with_places};
 use crate::observer::Observer;
 use crate::options::Property;
@@ -41,17 +42,18 @@ pub fn predict_program(
     let begun = Instant::now();
     let directory = RunDirectory::create(&predictor.directory)?;
     let target_options = program.target_options()?;
+    if target_options.observer.is_some() {
+        return Err(Error::ObservesHere("predict"));
+    }
     let mut target = NativeTarget::start(target_options.clone())?;
     let symbols = target_symbols(&target_options, target.mappings());
     let (loaded, until_idle) = (target_options.loaded.clone(), target_options.until_idle);
-    let sees_calls_only = target_options.sees_calls_only();
+    let (sees_calls_only, seen) = (target_options.sees_calls_only(), Seen::of(&target_options));
     let confirmer = Confirmer::new(target_options, predictor.options.max_events);
     let mut watcher = Watcher {
         export: predictor.export.as_deref(),
         symbols: &symbols,
-        collector: Collector::new(&symbols, confirmer, &directory, Property::All)
-            .until_idle(until_idle)
-            .seeing_calls_only(sees_calls_only),
+        collector: Collector::new(&symbols, confirmer, &directory, Property::All).until_idle(until_idle).seeing(seen),
         ledger: Ledger::default(),
         observer,
         runs: 0,

@@ -18,6 +18,7 @@ mod ranges;
 
 use std::path::{Path, PathBuf};
 
+use raddle_exec::elf::is_installed;
 use raddle_model::finding::Reason;
 use wildmatch::WildMatch;
 
@@ -112,6 +113,16 @@ pub fn all_of(program: &Path, loaded: &[PathBuf]) -> Vec<String> {
     let own = program.canonicalize().ok();
     let libraries = loaded.iter().filter(|path| path.canonicalize().ok() != own && !is_runtime_library(path));
     std::iter::once(shown(program)).chain(libraries.map(|path| shown(path))).collect()
+}
+
+/// The libraries of a program whose own code is observed. They are not.
+pub fn installed(program: &Path, loaded: &[PathBuf], trust: &Trust) -> Unseen {
+    let own = program.canonicalize().ok();
+    let others = loaded.iter().filter(|path| path.canonicalize().ok() != own && !is_runtime_library(path));
+    let parts: Vec<Part> = others.filter(|path| is_installed(path)).map(|path| Part::Library(shown(path))).collect();
+    let counted: Vec<&Part> = parts.iter().filter(|part| part.counts(trust)).collect();
+    let reason = sentence(&counted).map(|text| Reason { code: UNSEEN_CODE.into(), text });
+    Unseen { names: parts.iter().map(|part| part.name().to_owned()).collect(), reason }
 }
 
 /// Whether a shared library belongs to the C or C++ runtime, or to raddle.

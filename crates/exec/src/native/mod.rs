@@ -21,6 +21,7 @@ mod session;
 pub(crate) mod watchdog;
 
 use std::collections::{BTreeSet, VecDeque};
+use std::path::Path;
 use std::time::Duration;
 
 use raddle_model::{Execution, Request, Target, TargetError};
@@ -44,7 +45,7 @@ use crate::error::StartError;
 use crate::mappings::{self, Mapping};
 use crate::options::{NoticedFacts, Options, RestoreMode};
 use crate::shared::WORD;
-use crate::{elf, limits};
+use crate::{atomic_types, elf, limits};
 
 /// What the kernel calls the shared file among the target's mappings.
 const SHARED_FILE: &str = "/memfd:raddle (deleted)";
@@ -92,7 +93,10 @@ impl NativeTarget {
         if elf::check(&options.program)? == Instrumentation::Calls && !options.sees_calls_only() {
             return Err(StartError::NotBuiltWithRaddle(options.program));
         }
-        options.emulator = Emulator::for_program(&options.program)?;
+        options.emulator = match &options.observer {
+            Some(observer) => Some(Emulator::observing(&options.program, observer)?),
+            None => Emulator::for_program(&options.program)?,
+        };
         options.functions = elf::known_functions(&options.program);
         if options.functions.all.len() > MAX_FUNCTIONS {
             return Err(StartError::TooManySections(options.functions.all.len()));
@@ -125,7 +129,10 @@ impl NativeTarget {
         self.statistics.starts += 1;
         if let Some(id) = session.process_id() {
             self.mappings = mappings::of_process(id);
-            if self.options.emulator.is_some() {
+            if self.options.observer.is_some() {
+                self.mappings = mappings::of_emulated(&self.mappings);
+                self.look_for_atomic_types();
+            } else if self.options.emulator.is_some() {
                 let machine = elf::machine(&self.options.program);
                 self.mappings.retain(|mapping| elf::machine(&mapping.path).is_none_or(|of| Some(of) == machine));
             }
@@ -133,6 +140,15 @@ impl NativeTarget {
             self.options.loaded.add(files.map(|mapping| mapping.path.clone()).collect());
         }
         self.session = Some(session);
+    }
+
+    /// Plain instructions of an observed program may be atomic operations of its source.
+    fn look_for_atomic_types(&mut self) {
+        let is_own = |path: &Path| *path == self.options.program || !elf::is_installed(path);
+        let mut files = self.mappings.iter().filter(|mapping| mapping.offset == 0 && is_own(&mapping.path));
+        if self.statistics.starts == 1 && files.any(|file| atomic_types::are_in(&file.path)) {
+            self.options.noticed.add(NoticedFacts::ATOMIC_CODE);
+        }
     }
 
     /// The options in force: pool, mode and trace size may have grown since the start.

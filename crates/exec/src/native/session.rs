@@ -175,7 +175,8 @@ impl Session {
         let activity = || if is_slow { self.activity() } else { None };
         let hang = options.hang_timeout;
         let stalled = watchdog.check(self.signs_of_life(), Instant::now(), activity);
-        if options.sees_calls_only() && stalled > LET_GO {
+        // An emulator has no such signal, and a plug-in notices by itself that a thread spins.
+        if options.sees_calls_only() && options.emulator.is_none() && stalled > LET_GO {
             self.preempt();
         }
         if stalled > hang {

@@ -52,7 +52,7 @@ type ProgramRow = (String, Vec<String>, Option<String>, Vec<(String, String)>, O
 /// Set in the size of an access that waits while another thread is inside an atomic section.
 const OUTSIDE: u32 = 1 << 31;
 
-type SettingsRow = (bool, u32, bool, u64, u64, Vec<u64>, String, bool, Vec<PartyScript>, bool);
+type SettingsRow = (bool, u32, bool, u64, u64, Vec<u64>, String, bool, Vec<PartyScript>, bool, bool);
 /// Path, parent, name.
 type ThreadRow = (Vec<u32>, Option<u16>, Option<String>);
 /// What an entry has beyond its step: choice, object, place, stop.
@@ -175,6 +175,7 @@ fn body_of(recording: &Recording, execution: &Execution) -> Result<Body, String>
             settings.partial_io,
             settings.parties,
             settings.until_idle,
+            settings.observed,
         ),
         finding: recording.finding.as_ref().map(ToString::to_string),
         threads: threads.map(|thread| (thread.path.0.clone(), thread.parent, thread.name.clone())).collect(),
@@ -203,7 +204,7 @@ fn body_of(recording: &Recording, execution: &Execution) -> Result<Body, String>
 
 fn settings_of(row: SettingsRow) -> Settings {
     let (access_granularity, spurious, fold_spins, exit_events, max_events, ..) = row;
-    let (.., benign, open_values, partial_io, parties, until_idle) = row;
+    let (.., benign, open_values, partial_io, parties, until_idle, observed) = row;
     Settings {
         access_granularity,
         spurious,
@@ -215,6 +216,7 @@ fn settings_of(row: SettingsRow) -> Settings {
         partial_io,
         parties,
         until_idle,
+        observed,
     }
 }
 

@@ -101,6 +101,9 @@ pub struct Settings {
     /// Whether a program that only waits for more clients has ended.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub until_idle: bool,
+    /// Whether accesses of a program that was not built with raddle were recorded.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub observed: bool,
 }
 
 /// One transition of a schedule, named.
@@ -155,10 +158,11 @@ impl Settings {
             partial_io: options.partial_io,
             parties: options.parties.clone(),
             until_idle: options.until_idle,
+            observed: options.observer.is_some(),
         }
     }
 
-    /// Sets these values in options.
+    /// Sets these values in options. Where the plug-in is that observes a program is not among them.
     pub fn apply(&self, options: &mut Options) {
         options.granularity = if self.access_granularity { Granularity::Access } else { Granularity::Sync };
         options.spurious = self.spurious;

@@ -105,6 +105,7 @@ fn recording(with_execution: bool) -> Recording {
             partial_io: true,
             parties: vec![party()],
             until_idle: true,
+            observed: true,
         },
         schedule: entries_of(&execution, 1, &Addresses),
         finding: Some(serde_json::json!({ "kind": "deadlock", "n": 1.5 })),

@@ -15,8 +15,8 @@
 //! * `import_stub`: stubs that stand for functions of the C library
 //!   ([`import_stub::stub`], [`import_stub::is_stub`], [`import_stub::ImportedCall`]).
 //! * `code`: the instruction set ([`code::Set`]), the numbers of the saved registers
-//!   ([`code::NUMBERS`]), and the forms of stubs and return addresses ([`code::slot_of_stub`],
-//!   [`code::plain_address`]).
+//!   ([`code::NUMBERS`]), and the forms of stubs, calls and return addresses ([`code::slot_of_stub`],
+//!   [`code::is_behind_call_by_pointer`], [`code::is_never_valid`], [`code::plain_address`]).
 //! * `syscall`: [`syscall::call`], the system call instruction, and system calls that not every
 //!   architecture has ([`syscall::stat`], [`syscall::dup2`], [`syscall::poll`]).
 //! * `signal`: [`signal::KernelAction`] with [`signal::SA_RESTORER`],

@@ -14,8 +14,10 @@ use crate::arch::{PAGE, entry};
 use crate::interpose::buffers::writes;
 use crate::interpose::io::regular_files::FileAccess;
 use crate::interpose::io::{slots, stream_locks};
+use crate::interpose::memory::string_functions::wrapper;
 use crate::interpose::process::shared_state::{self, SharedPart};
 use crate::library::{CallKind, Effect, calls, kind_of};
+use crate::observed;
 use crate::restore::{snapshot, undo};
 use crate::sched::startup::module_range;
 use crate::state::{Global, controlled, run};
@@ -141,6 +143,8 @@ struct Module {
     relocations: [(usize, usize); 2],
     /// What the loader has made read-only.
     protected: (usize, usize),
+    /// Whether the module belongs to an observed program, which does not know the runtime's functions.
+    is_observed: bool,
 }
 
 /// An entry of a table of relocations.
@@ -186,7 +190,8 @@ impl Module {
             (start & !(PAGE - 1), (start + header.p_memsz as usize) & !(PAGE - 1))
         };
         let relro = headers.iter().find(|header| header.p_type == libc::PT_GNU_RELRO).map_or((0, 0), range);
-        let mut module = Module { base, names: 0, symbols: 0, relocations: [(0, 0); 2], protected: relro };
+        let is_observed = observed::is_on() && callers::is_users(info);
+        let mut module = Module { base, names: 0, symbols: 0, relocations: [(0, 0); 2], protected: relro, is_observed };
         for index in 0..dynamic.p_memsz as usize / size_of::<[u64; 2]>() {
             // SAFETY: the loader has mapped the dynamic section, which has so many entries.
             let [tag, value] = unsafe { *at.add(index) };
@@ -236,6 +241,11 @@ impl Module {
         let slot = (self.base + relocation.offset) as *mut usize;
         // SAFETY: the loader has filled the slot.
         let present = unsafe { *slot };
+        // SAFETY: as above.
+        let text = unsafe { CStr::from_ptr(name) }.to_bytes();
+        if let Some(wrapper) = wrapper(text).filter(|_| self.is_observed && present != 0) {
+            return self.write(slot, wrapper);
+        }
         let Some((stub, real)) = stub_for(name) else { return };
         if present != 0 && !is_stub(present) && (kind != R_ADDRESS || present == real) {
             self.write(slot, stub);

@@ -45,7 +45,7 @@ pub static TABLE: Table = Table {
     pc: offset_of!(Fiber, pending) + offset_of!(AnnouncedOp, pc),
     parent: offset_of!(Fiber, parent),
     threads: offset_of!(RunState, threads),
-    running: offset_of!(RunState, hot) + offset_of!(crate::state::Hot, tid),
+    running: offset_of!(RunState, hot) + offset_of!(raddle_wire::observed::Hot, tid),
     party: offset_of!(Fiber, private) + offset_of!(ThreadPrivate, party_code),
 };
 

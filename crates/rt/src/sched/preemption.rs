@@ -15,6 +15,7 @@ use raddle_wire::{PREEMPTION, config_flag};
 use crate::arch::signal::{self, KernelAction};
 use crate::interpose::process::crash;
 use crate::interpose::process::signal_masks::bit;
+use crate::observed;
 use crate::sched::{self, startup};
 use crate::state::{controlled, process, run};
 use crate::syscall::{callers, syscall};
@@ -77,7 +78,7 @@ static LAST: (AtomicU32, AtomicU32) = (AtomicU32::new(0), AtomicU32::new(0));
 
 /// Called in the place of the interrupted instruction, on the thread's own stack.
 pub extern "C" fn interrupted() {
-    if !controlled() {
+    if !controlled() || observed::interrupted() {
         return;
     }
     let steps = run().steps;

@@ -58,6 +58,7 @@ pub extern "C" fn __raddle_start(_count: i32, _arguments: *const *const u8, envi
         controller::refuse(reason);
     }
     crate::syscall::callers::prepare();
+    crate::observed::attach();
     crate::frame_objects::prepare();
     crate::library::imports::redirect();
     crate::library::noreturn::find();

@@ -13,7 +13,7 @@ use core::cell::UnsafeCell;
 use raddle_vocab::policy::MAX_THREADS;
 
 pub use process_state::{Handover, PoolEntry, ProcessState};
-pub use run_state::{AnnouncedOp, Fiber, Hot, ReadySet, RunState, ThreadStatus, WaitStage};
+pub use run_state::{AnnouncedOp, Fiber, ReadySet, RunState, ThreadStatus, WaitStage};
 
 use crate::interpose::io::{net, overlay};
 use crate::interpose::thread::affinity::{Affinity, NOT_ASKED};

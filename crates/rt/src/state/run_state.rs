@@ -2,6 +2,7 @@
 
 use raddle_vocab::policy::MAX_THREADS;
 use raddle_vocab::{OpKind, ThreadSet};
+use raddle_wire::observed::Hot;
 
 use crate::arch::signal::KernelAction;
 use crate::interpose::annotations::benign;
@@ -24,58 +25,6 @@ use crate::sched::real_time::RealStart;
 use crate::sched::virtual_time::PublishedClocks;
 use crate::spinloop::loop_head::ReadHistory;
 use crate::state::thread_private::ThreadPrivate;
-
-/// What the hooks of plain accesses need, in one cache line.
-#[repr(C, align(64))]
-pub struct Hot {
-    /// Whether hooks record and operations are modelled.
-    pub controlled: bool,
-    /// Run-local number of the running thread.
-    pub tid: u16,
-    /// Accesses of the running thread since its last transition.
-    pub count: u32,
-    /// The hook leaves its fast path when `count` reaches this.
-    pub stop_at: u32,
-    /// Changes with every transition and switch, which invalidates what the filter knows.
-    pub epoch: u64,
-    /// Where the next record goes.
-    pub next: *mut u64,
-    /// End of the room for records (a reserve for the end of the run lies behind it).
-    pub end: *mut u64,
-    /// Records that may still be written.
-    pub events_left: i64,
-    /// Lowest and one past the highest address of the running thread's stack.
-    pub stack: (usize, usize),
-    /// Whether the program asked not to record the running thread's accesses.
-    pub ignoring: bool,
-    /// Whether the running thread wrote outside its own stack since the flag was cleared.
-    pub wrote: bool,
-    /// Whether values that are read are hashed.
-    pub hashing: bool,
-    /// Whether neighbouring accesses of one place are one record.
-    pub joins: bool,
-    /// Hash of what the running thread has read.
-    pub values: u64,
-}
-
-impl Hot {
-    const NEW: Hot = Hot {
-        controlled: false,
-        tid: 0,
-        count: 0,
-        stop_at: u32::MAX,
-        epoch: 1,
-        next: core::ptr::null_mut(),
-        end: core::ptr::null_mut(),
-        events_left: 0,
-        stack: (0, 0),
-        ignoring: false,
-        wrote: false,
-        hashing: false,
-        joins: false,
-        values: 0,
-    };
-}
 
 /// Where a thread is. The commands for gdb know the numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

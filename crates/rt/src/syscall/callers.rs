@@ -10,10 +10,14 @@
 use core::ffi::{CStr, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::arch::code;
 use crate::interpose::annotations::section;
 use crate::library::program_hooks;
+use crate::observed;
 use crate::sched::controller::name_limit;
+use crate::sched::startup;
 use crate::state::process;
+use raddle_wire::observed::{INSTALLED, MAX_SEGMENTS, Segments};
 use raddle_wire::role;
 
 /// One library, found by a symbol that only it defines.
@@ -80,12 +84,6 @@ static STANDARD: Library = Library::with(c"__cxa_throw");
 static C: Library = Library::with(c"gnu_get_libc_version");
 static LINKER: Library = Library::with(c"__tls_get_addr");
 static MATHEMATICS: Library = Library::with(c"feenableexcept");
-
-/// Code of the program that can be told apart, in segments.
-const MAX_SEGMENTS: usize = 64;
-
-/// Segments by start and end, up to the first that ends at 0.
-type Segments = [[AtomicUsize; 2]; MAX_SEGMENTS];
 
 /// No segment.
 const fn no_segments() -> Segments {
@@ -167,13 +165,38 @@ fn remember(path: &[u8]) {
     }
 }
 
-/// Adds the code of a module that raddle linked.
+/// Whether a module without hooks belongs to the program: the executable, which has no name here, and
+/// libraries that are not installed.
+pub fn is_users(info: &libc::dl_phdr_info) -> bool {
+    let name: &[u8] = match info.dlpi_name.is_null() {
+        true => b"",
+        // SAFETY: the loader's name of the module, which ends with a zero.
+        false => unsafe { CStr::from_ptr(info.dlpi_name) }.to_bytes(),
+    };
+    let (from, to) = startup::module_range();
+    let is_runtime = (from..to).contains(&(info.dlpi_phdr as usize));
+    let is_kernels = name.starts_with(b"linux-vdso");
+    !is_runtime && !is_kernels && INSTALLED.iter().all(|directory| !name.starts_with(directory.as_bytes()))
+}
+
+/// The code of the program.
+pub fn code() -> *const Segments {
+    &raw const CODE
+}
+
+/// Start and end of each segment of it.
+pub fn code_ranges() -> impl Iterator<Item = [usize; 2]> {
+    CODE.iter().map(|range| range.each_ref().map(|place| place.load(Ordering::Relaxed))).take_while(|&[_, to]| to != 0)
+}
+
+/// Adds the code of a module that raddle linked, or that is observed.
 extern "C" fn note_module(info: *mut libc::dl_phdr_info, _size: usize, data: *mut c_void) -> i32 {
     // SAFETY: the dynamic loader passes a valid description; `data` is that of `find_program`.
     let (info, found) = unsafe { (&*info, &mut *data.cast::<[usize; 2]>()) };
     // SAFETY: as above.
     let headers = unsafe { core::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
-    if !program_hooks::has_hooks(info) {
+    let is_programs = program_hooks::has_hooks(info) || observed::is_on() && is_users(info);
+    if !is_programs {
         return 0;
     }
     for header in headers.iter().filter(|header| header.p_type == libc::PT_LOAD) {
@@ -215,7 +238,14 @@ pub fn is_in_module(address: usize) -> bool {
 
 /// Whether the call comes from the program, not from a library without hooks.
 pub fn is_program(pc: u64) -> bool {
-    lies_in(&CODE, pc as usize)
+    lies_in(&CODE, pc as usize) || is_tail_call(pc)
+}
+
+/// Whether the program may have made a call that returns into a library, as the last thing that a function
+/// does which a library has called by a pointer. Compilers leave out the return of that function; with hooks
+/// they do not, because hooks are behind the call.
+fn is_tail_call(pc: u64) -> bool {
+    observed::is_on() && code::is_behind_call_by_pointer(pc)
 }
 
 /// Whether the address is that of a constant of the program, as a literal is: no thread writes to
@@ -227,7 +257,7 @@ pub fn is_constant(address: usize) -> bool {
 /// Whether the call comes from the unwinder or the C++ standard library itself (not from what its
 /// headers put into the program).
 pub fn is_compiler_library(pc: u64) -> bool {
-    UNWINDER.contains(pc as usize) || STANDARD.contains(pc as usize)
+    (UNWINDER.contains(pc as usize) || STANDARD.contains(pc as usize)) && !is_tail_call(pc)
 }
 
 /// Whether a relaxed store by the code that returns to `pc` goes on with a release sequence that its thread

@@ -10,6 +10,7 @@
 use raddle_vocab::{MemOrder, OpKind};
 use raddle_wire::record;
 
+use crate::observed;
 use crate::sched::startup;
 use crate::state::{faulted, run};
 use crate::trace::{filter, hooks};
@@ -81,7 +82,8 @@ fn last_access() -> Option<(usize, FaultedAccess)> {
 
 /// The running thread's access has faulted, and a handler will be called: the access is not recorded.
 pub fn withdraw(fault: &Fault) -> Option<FaultedAccess> {
-    if startup::is_runtime_code(fault.instruction) {
+    // An observed access that faults was not recorded.
+    if observed::is_on() || startup::is_runtime_code(fault.instruction) {
         return None;
     }
     let (words, access) = last_access().filter(|(_, access)| fault.is_of(access.address, access.size))?;

@@ -143,6 +143,7 @@ fn adds_nothing_in_pieces(kind: u8, address: u64, size: u64, count: u32) -> bool
 
 /// These bytes have another owner now: accesses to them that were made before are others.
 pub fn forget(address: u64, size: u64) {
+    crate::observed::owner_changes();
     if size > LARGE_BLOCK {
         run().hot.epoch += 1;
         return;

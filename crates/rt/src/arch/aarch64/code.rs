@@ -15,6 +15,23 @@ pub fn plain_address(word: u64) -> u64 {
     word & 0xffff_ffff_ffff
 }
 
+/// Whether the instruction there is one that no processor has, on purpose (`udf`).
+pub fn is_never_valid(pc: u64) -> bool {
+    // SAFETY: an instruction that was just executed.
+    unsafe { *(pc as usize as *const u32) >> 16 == 0 }
+}
+
+/// Whether the call that returns there called a function by a pointer (`blr`).
+pub fn is_behind_call_by_pointer(pc: u64) -> bool {
+    const REGISTER: u32 = 0x3e0;
+    if pc < 1 << 16 {
+        return false;
+    }
+    // SAFETY: a return address: the call lies before it.
+    let instruction = unsafe { *((pc as usize - 4) as *const u32) };
+    instruction & !REGISTER == 0xd63f_0000
+}
+
 /// The slot by which a stub jumps: an entry of the procedure linkage table, or a hook. Both load from a slot
 /// in the page of `adrp`, and jump.
 pub fn slot_of_stub(entry: u64, code_at: impl Fn(u64) -> Option<[u8; LONGEST]>) -> Option<u64> {

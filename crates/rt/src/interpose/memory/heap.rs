@@ -16,6 +16,8 @@
 //! start of its slot.
 
 use core::ffi::c_void;
+use core::sync::atomic::AtomicUsize;
+use core::sync::atomic::Ordering::Relaxed;
 
 use raddle_vocab::policy::MAX_THREADS;
 use raddle_vocab::{HEAP, Misuse, SMALL_HEAP};
@@ -24,6 +26,7 @@ use raddle_wire::record;
 use crate::arch::entry::hook;
 use crate::arch::{HEAP_ARENA_BITS as ARENA_BITS, HEAP_BASE as BASE, PAGE};
 use crate::interpose::process::couriers;
+use crate::observed;
 use crate::restore::snapshot;
 use crate::state::{controlled, process, run};
 use crate::syscall::{callers, syscall};
@@ -107,25 +110,49 @@ const OF_RUNTIME: usize = 1 << 63;
 /// # Errors
 /// A sentence if the address range is taken.
 pub fn map_arenas(slots: usize) -> Result<(), &'static str> {
+    if observed::is_on() {
+        LENGTHS.0.store(OBSERVED_MAIN, Relaxed);
+        LENGTHS.1.store((OBSERVED_OTHERS / slots).max(OBSERVED_LEAST), Relaxed);
+        for slot in 0..slots {
+            map_at(BASE + slot * ARENA, length(slot))?;
+        }
+    } else {
+        map_at(BASE, slots * ARENA)?;
+    }
+    for slot in 0..slots {
+        arena(slot).top = BASE + slot * ARENA + size_of::<Arena>().next_multiple_of(64);
+    }
+    Ok(())
+}
+
+/// Bytes of an arena that can be used: of the main thread, and of others. An emulator keeps a table of all
+/// mapped pages, so that whole arenas would cost it gigabytes.
+static LENGTHS: (AtomicUsize, AtomicUsize) = (AtomicUsize::new(ARENA), AtomicUsize::new(ARENA));
+
+/// The same in an observed program: for main, for all others together, and for each of them at least.
+const OBSERVED_MAIN: usize = 1 << 30;
+const OBSERVED_OTHERS: usize = 2 << 30;
+const OBSERVED_LEAST: usize = 32 << 20;
+
+fn length(slot: usize) -> usize {
+    if slot == 0 { LENGTHS.0.load(Relaxed) } else { LENGTHS.1.load(Relaxed) }
+}
+
+fn map_at(start: usize, bytes: usize) -> Result<(), &'static str> {
     // SAFETY: a fresh mapping that replaces nothing.
     let at = unsafe {
         syscall!(
             libc::SYS_mmap,
-            BASE,
-            slots * ARENA,
+            start,
+            bytes,
             libc::PROT_READ | libc::PROT_WRITE,
             libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE,
             usize::MAX,
             0usize
         )
     };
-    if at != BASE as isize {
-        return Err("the address range of the heap is taken, or memory is limited below what a heap needs");
-    }
-    for slot in 0..slots {
-        arena(slot).top = BASE + slot * ARENA + size_of::<Arena>().next_multiple_of(64);
-    }
-    Ok(())
+    let is_there = at == start as isize;
+    is_there.then_some(()).ok_or("the address range of the heap is taken, or memory is limited below what a heap needs")
 }
 
 fn arena(slot: usize) -> &'static mut Arena {
@@ -248,7 +275,10 @@ fn take(slot: usize, class: usize) -> Option<(usize, bool)> {
     }
     let start = arena.top + HEADER;
     let next = start + room_of(class);
-    if next > BASE + slot * ARENA + ARENA || run().heap_bytes.saturating_add(room_of(class)) > LIMIT {
+    if next > BASE + slot * ARENA + length(slot) && length(slot) < ARENA {
+        crate::sched::controller::note_limit(raddle_wire::limit::HEAP);
+    }
+    if next > BASE + slot * ARENA + length(slot) || run().heap_bytes.saturating_add(room_of(class)) > LIMIT {
         return None;
     }
     run().heap_bytes += room_of(class);

@@ -2,4 +2,4 @@
 
 pub mod heap;
 pub mod leaks;
-mod string_functions;
+pub mod string_functions;

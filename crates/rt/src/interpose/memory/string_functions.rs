@@ -167,24 +167,42 @@ extern "C" fn string_duplicate(text: u64, pc: u64) -> u64 {
 hook!(__tsan_memcpy, 3 => copy);
 hook!(__tsan_memmove, 3 => copy);
 hook!(__tsan_memset, 3 => set);
-hook!(__wrap_memcpy, 3 => copy);
-hook!(__wrap_memmove, 3 => copy);
-hook!(__wrap_memset, 3 => set);
-hook!(__wrap_memcmp, 3 => compare);
-hook!(__wrap_strlen, 1 => string_length);
-hook!(__wrap_strcpy, 2 => string_copy);
-hook!(__wrap_strncpy, 3 => string_copy_bounded);
-hook!(__wrap_strcat, 2 => string_append);
-hook!(__wrap_strcmp, 2 => string_compare);
-hook!(__wrap_strncmp, 3 => string_compare_bounded);
-hook!(__wrap_strchr, 2 => string_find);
-hook!(__wrap_strdup, 1 => string_duplicate);
-hook!(__wrap_bcmp, 3 => compare);
-hook!(__wrap_bzero, 2 => clear);
-hook!(__wrap_mempcpy, 3 => copy_to_end);
-hook!(__wrap_stpcpy, 2 => string_copy_to_end);
-hook!(__wrap_strncat, 3 => string_append_bounded);
-hook!(__wrap_memchr, 3 => find);
-hook!(__wrap_strrchr, 2 => string_find_last);
-hook!(__wrap_strnlen, 2 => string_length_bounded);
-hook!(__wrap_strstr, 2 => string_find_string);
+/// Declares the functions that take the places of functions of the C library.
+macro_rules! wrapped {
+    ($($name:literal $wrapper:ident $count:tt => $body:path;)*) => {
+        $(hook!($wrapper, $count => $body);)*
+
+        /// What takes the place of a function of the C library in a module that nothing but its imports
+        /// leads to.
+        pub fn wrapper(name: &[u8]) -> Option<usize> {
+            $(if name == $name {
+                return Some($wrapper as *const () as usize);
+            })*
+            None
+        }
+    };
+}
+
+wrapped! {
+    b"memcpy" __wrap_memcpy 3 => copy;
+    b"memmove" __wrap_memmove 3 => copy;
+    b"memset" __wrap_memset 3 => set;
+    b"memcmp" __wrap_memcmp 3 => compare;
+    b"strlen" __wrap_strlen 1 => string_length;
+    b"strcpy" __wrap_strcpy 2 => string_copy;
+    b"strncpy" __wrap_strncpy 3 => string_copy_bounded;
+    b"strcat" __wrap_strcat 2 => string_append;
+    b"strcmp" __wrap_strcmp 2 => string_compare;
+    b"strncmp" __wrap_strncmp 3 => string_compare_bounded;
+    b"strchr" __wrap_strchr 2 => string_find;
+    b"strdup" __wrap_strdup 1 => string_duplicate;
+    b"bcmp" __wrap_bcmp 3 => compare;
+    b"bzero" __wrap_bzero 2 => clear;
+    b"mempcpy" __wrap_mempcpy 3 => copy_to_end;
+    b"stpcpy" __wrap_stpcpy 2 => string_copy_to_end;
+    b"strncat" __wrap_strncat 3 => string_append_bounded;
+    b"memchr" __wrap_memchr 3 => find;
+    b"strrchr" __wrap_strrchr 2 => string_find_last;
+    b"strnlen" __wrap_strnlen 2 => string_length_bounded;
+    b"strstr" __wrap_strstr 2 => string_find_string;
+}

@@ -8,6 +8,7 @@ use crate::arch::signal::{self, KernelAction};
 use crate::interpose::io::traversal;
 use crate::interpose::process::failure::stop_thread;
 use crate::interpose::process::{handlers, signal_masks};
+use crate::observed;
 use crate::sched::{preemption, startup};
 use crate::spinloop::observation;
 use crate::state::{controlled, process, run};
@@ -51,6 +52,11 @@ extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, context: *mut l
         // SAFETY: as above.
         return unsafe { preemption::on_request(info, context) };
     }
+    // SAFETY: the kernel passes valid pointers.
+    if unsafe { observed::is_request(signal, info) } {
+        // SAFETY: as above.
+        return unsafe { observed::on_request(info, context) };
+    }
     const PROTECTION: i32 = 2;
     if signal == libc::SIGSEGV && code == PROTECTION {
         if controlled() && process().snapshot.is_exhausted_by(address) {
@@ -85,6 +91,9 @@ extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, context: *mut l
         return;
     }
     if controlled() {
+        if signal == libc::SIGILL && code > 0 {
+            observed::meets_unknown_instruction(pc);
+        }
         // SAFETY: the kernel passes a valid pointer.
         let sp = unsafe { signal::stack_pointer(&*context) };
         trace_crash(signal, address as u64, place_of(pc, sp));

@@ -64,6 +64,9 @@ extern "C" fn map(at: usize, bytes: usize, protection: i32, flags: i32, descript
     {
         note_limit(limit::SHARED_MEMORY);
     }
+    if protection & libc::PROT_EXEC != 0 {
+        crate::observed::makes_code();
+    }
     let fixed = flags & (libc::MAP_FIXED | libc::MAP_FIXED_NOREPLACE) != 0;
     if fixed && !undo::made_by_run(at, bytes) {
         undo::needs_own_process();
@@ -139,6 +142,9 @@ extern "C" fn remap(at: usize, old: usize, new: usize, flags: i32, to: usize) ->
 extern "C" fn protect(at: usize, bytes: usize, protection: i32) -> i32 {
     if controlled() && !undo::made_by_run(at, bytes) {
         undo::needs_own_process();
+    }
+    if controlled() && protection & libc::PROT_EXEC != 0 {
+        crate::observed::makes_code();
     }
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::mprotect(at, bytes, protection) }
@@ -270,6 +276,7 @@ extern "C" fn load_library(path: *const c_char, flags: i32) -> *mut c_void {
     let library = unsafe { hidden::dlopen(path, flags) };
     if controlled() {
         callers::find_program();
+        crate::observed::code_has_changed();
         callers::note_loaded();
         crate::library::imports::redirect();
     }

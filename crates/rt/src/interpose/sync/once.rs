@@ -13,6 +13,7 @@ use raddle_vocab::{MemOrder, OpKind, Outcome};
 use crate::arch::entry::export;
 use crate::arch::watched_call;
 use crate::interpose::memory::heap;
+use crate::observed;
 use crate::sched::{self, virtual_time};
 use crate::state::{AnnouncedOp, controlled, run};
 use crate::syscall::callers;
@@ -137,6 +138,7 @@ extern "C" fn guard_acquire(address: u64, pc: u64) -> i32 {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::__cxa_guard_acquire(address) };
     }
+    observed::guards();
     i32::from(begin(address, GUARD, pc))
 }
 

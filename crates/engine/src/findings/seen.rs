@@ -1,0 +1,48 @@
+//! What is seen of a program, and which defects that shows.
+
+use std::collections::BTreeSet;
+
+use raddle_exec::{Noticed, NoticedFacts, Options};
+use raddle_model::finding::Kind;
+
+/// What is seen of a program, in all runs so far.
+#[derive(Clone, Debug, Default)]
+pub struct Seen {
+    calls_only: bool,
+    is_observed: bool,
+    noticed: Noticed,
+}
+
+impl Seen {
+    /// By targets with clones of these options.
+    #[must_use]
+    pub fn of(options: &Options) -> Self {
+        let is_observed = options.observer.is_some();
+        Seen { calls_only: options.sees_calls_only() && !is_observed, is_observed, noticed: options.noticed.clone() }
+    }
+
+    /// Whether a plug-in of an emulator records accesses.
+    #[must_use]
+    pub fn is_observed(&self) -> bool {
+        self.is_observed
+    }
+
+    /// Whether a defect of this kind is one, as far as can be told. What orders two accesses may be an atomic
+    /// operation that is not seen, and so may be what ends a loop.
+    #[must_use]
+    pub fn shows(&self, kind: Kind) -> bool {
+        match kind {
+            Kind::Livelock => !self.calls_only && !self.is_observed,
+            Kind::DataRace if self.is_observed => !self.noticed.facts().has_atomic_code(),
+            Kind::DataRace => !self.calls_only,
+            _ => true,
+        }
+    }
+
+    /// A suppressed race of an observed program: its accesses cannot become scheduling points.
+    pub fn name_suppression(&self) {
+        let text = "a suppressed race of a program that was not built with raddle: orders of its accesses were not \
+                    explored";
+        self.noticed.add(NoticedFacts { remarks: BTreeSet::from([text.into()]), ..NoticedFacts::default() });
+    }
+}

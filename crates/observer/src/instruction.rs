@@ -1,0 +1,28 @@
+//! Which instructions of x86-64 order memory for other threads.
+
+/// Whether it is an atomic instruction or a fence: one with the prefix LOCK, an exchange with memory, or
+/// LFENCE, SFENCE and MFENCE. Plain instructions that the source calls atomic cannot be told from others.
+pub fn orders_memory(bytes: &[u8]) -> bool {
+    const LOCK: u8 = 0xf0;
+    const OTHER_PREFIXES: [u8; 10] = [0x66, 0x67, 0xf2, 0xf3, 0x2e, 0x36, 0x3e, 0x26, 0x64, 0x65];
+    let mut rest = bytes;
+    while let [first, more @ ..] = rest {
+        if *first == LOCK {
+            return true;
+        }
+        if !OTHER_PREFIXES.contains(first) {
+            break;
+        }
+        rest = more;
+    }
+    // REX stands right before the opcode.
+    if let [0x40..=0x4f, more @ ..] = rest {
+        rest = more;
+    }
+    let is_register = |operands: u8| operands >> 6 == 3;
+    match rest {
+        [0x86 | 0x87, operands, ..] => !is_register(*operands),
+        [0x0f, 0xae, operands, ..] => is_register(*operands) && (operands >> 3 & 7) >= 5,
+        _ => false,
+    }
+}
