@@ -101,6 +101,9 @@ pub struct Settings {
     /// Whether a program that only waits for more clients has ended.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub until_idle: bool,
+    /// Whether a choice of an atomic operation says which store it reads, and where its own is put.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keep_stores: bool,
 }
 
 /// One transition of a schedule, named.
@@ -155,6 +158,7 @@ impl Settings {
             partial_io: options.partial_io,
             parties: options.parties.clone(),
             until_idle: options.until_idle,
+            keep_stores: options.keep_stores,
         }
     }
 
@@ -169,6 +173,7 @@ impl Settings {
         options.partial_io = self.partial_io;
         options.parties.clone_from(&self.parties);
         options.until_idle = self.until_idle;
+        options.keep_stores = self.keep_stores;
     }
 }
 
