@@ -75,6 +75,8 @@ pub(crate) enum Space {
 pub struct SyncState {
     places: FxHashMap<u64, u32>,
     states: Vec<State>,
+    /// The key of the object at each place. Places follow from the order in which objects were met.
+    keys: Vec<u64>,
     /// Places that are not `Untouched`, or were not at some time since the last reset; each once.
     touched: Vec<u32>,
     /// Which places are in `touched`.
@@ -379,12 +381,13 @@ impl SyncState {
         event.op.apply(event.thread, self);
     }
 
-    /// A number for the state of all objects and threads. Equal states of one `SyncState` have equal
-    /// numbers, also after [`SyncState::reset`]. Memory is left out: it is known only in part.
+    /// A number for the state of all objects and threads. Equal states have equal numbers, whatever objects
+    /// were met before. Memory is left out: it is known only in part.
     #[must_use]
     pub fn digest(&self) -> u64 {
-        let objects = self.touched.iter().map(|&place| (u64::from(place), self.states[place as usize].digest()));
-        let objects = objects.filter(|(_, digest)| *digest != 0).map(|(place, digest)| mix(place ^ mix(digest)));
+        let of_place = |&place: &u32| (self.keys[place as usize], self.states[place as usize].digest());
+        let objects = self.touched.iter().map(of_place).filter(|(_, digest)| *digest != 0);
+        let objects = objects.map(|(key, digest)| mix(key ^ mix(digest)));
         let threads = self.threads.iter().enumerate();
         let threads = threads.map(|(number, thread)| mix(mix(!(number as u64)) ^ thread.digest()));
         objects.chain(threads).fold(0, u64::wrapping_add)
@@ -475,8 +478,10 @@ impl SyncState {
     }
 
     pub(crate) fn set_state(&mut self, space: Space, obj: u64, state: State) {
-        let place = *self.places.entry(key(space, obj)).or_insert_with(|| {
+        let key = key(space, obj);
+        let place = *self.places.entry(key).or_insert_with(|| {
             self.states.push(State::Untouched);
+            self.keys.push(key);
             self.listed.push(false);
             self.states.len() as u32 - 1
         });
