@@ -13,6 +13,7 @@ use raddle_vocab::party::PartyRole;
 use crate::cluster::args::{CoordinateArgs, StatusArgs, WorkerArgs};
 use crate::error::CommandError;
 use crate::formats::Format;
+pub use crate::semantics_args::{GranularityArg, MemoryArg};
 
 /// Runs real C and C++ programs under every thread schedule that matters.
 #[derive(Debug, Parser)]
@@ -129,25 +130,6 @@ impl From<StrategyArg> for StrategyName {
             StrategyArg::Pct => StrategyName::Pct,
             StrategyArg::Pos => StrategyName::Pos,
             StrategyArg::Dfs => StrategyName::Dfs,
-        }
-    }
-}
-
-/// What is a scheduling point.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum GranularityArg {
-    /// Synchronising operations
-    #[default]
-    Sync,
-    /// Shared accesses as well
-    Access,
-}
-
-impl From<GranularityArg> for raddle_exec::Granularity {
-    fn from(name: GranularityArg) -> Self {
-        match name {
-            GranularityArg::Sync => raddle_exec::Granularity::Sync,
-            GranularityArg::Access => raddle_exec::Granularity::Access,
         }
     }
 }
@@ -410,6 +392,9 @@ pub struct CheckArgs {
     /// What to look for [default: all; race with --strategy pdp or dhtc]
     #[arg(long, value_enum)]
     pub property: Option<PropertyArg>,
+    /// The memory model: which stores a read may see
+    #[arg(long, value_enum, default_value = "sc")]
+    pub memory: MemoryArg,
     /// Stop at the first error
     #[arg(long)]
     pub stop_at_first: bool,

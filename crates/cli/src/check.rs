@@ -139,7 +139,7 @@ pub fn check_with(
     RunDirectory::create(&directory)?;
     let (begun, mut options) = (Instant::now(), options(args)?);
     let words = [options.strategy.word(), granularity_word(options.granularity), options.property().word()];
-    let known = Known::new(&input.name(), &args.args, words);
+    let known = Known::new(&input.name(), &args.args, words, options.memory);
     let last_resort = watch(args, &known, &directory);
     // A search goes on with the program that was built for it.
     let program = match (&interrupted, input.built(&directory)) {
@@ -226,6 +226,7 @@ fn options(args: &CheckArgs) -> Result<CheckOptions, CommandError> {
         strategy: args.strategy.into(),
         granularity: granularity(args).into(),
         property: args.property.map(Into::into),
+        memory: args.memory.into(),
         stop_at_first: args.stop_at_first,
         max_executions: args.max_executions,
         max_events: args.target.max_events,

@@ -14,6 +14,7 @@ use raddle_engine::frameworks::{Framework, TestCase};
 use raddle_engine::has_panicked;
 use raddle_exec::interrupt;
 use raddle_model::finding::{Reason, Report, TestVerdict, Verdict};
+use raddle_model::weak::MemoryModel;
 use raddle_report::bundle::ReportBundle;
 use raddle_report::junit::{self, Case};
 
@@ -185,7 +186,8 @@ fn directories(tests: &[TestRun]) -> Vec<String> {
 /// One report of all test cases. Findings are named by test case and id.
 fn merged(args: &CheckArgs, name: &str, tests: &[TestRun], directories: &[String], reports: &[Report]) -> Report {
     let words = reports.first().map_or(["", "", ""], |one| [&*one.strategy, &*one.granularity, &*one.property]);
-    let mut all = Known::new(name, &args.args, words).empty();
+    let memory_model = reports.first().map_or_else(MemoryModel::default, |one| one.memory_model);
+    let mut all = Known::new(name, &args.args, words, memory_model).empty();
     let has = |verdict| reports.iter().any(|report| report.verdict == verdict);
     let is_whole = reports.len() == tests.len();
     all.verdict = match () {

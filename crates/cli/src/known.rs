@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use raddle_engine::Progress;
 use raddle_model::finding::{Finding, Report, SCHEMA, Stats, Verdict, verdict};
+use raddle_model::weak::MemoryModel;
 
 use crate::last_resort::StopCause;
 
@@ -24,7 +25,7 @@ pub struct Known {
 impl Known {
     /// Nothing is known yet of the program with this name. `words`: strategy, granularity and
     /// property.
-    pub fn new(program: &str, args: &[OsString], words: [&str; 3]) -> Self {
+    pub fn new(program: &str, args: &[OsString], words: [&str; 3], memory_model: MemoryModel) -> Self {
         let [strategy, granularity, property] = words.map(String::from);
         let report = Report {
             schema: SCHEMA,
@@ -34,6 +35,7 @@ impl Known {
             strategy,
             granularity,
             property,
+            memory_model,
             verdict: Verdict::Incomplete,
             reason: None,
             stats: Stats::default(),

@@ -25,6 +25,7 @@ mod replay;
 mod report;
 mod resume;
 mod run;
+mod semantics_args;
 mod serve;
 mod show;
 mod watch;

@@ -11,6 +11,7 @@ use raddle_engine::directory::{RunDirectory, load_traces, usual_directory};
 use raddle_engine::{Observer, Predicted, Predictor, PredictorOptions, has_panicked};
 use raddle_exec::interrupt;
 use raddle_model::finding::{Finding, Report, Verdict};
+use raddle_model::weak::MemoryModel;
 use raddle_report::annotated::AnnotatedTrace;
 use raddle_report::bundle::ReportBundle;
 use raddle_report::json;
@@ -62,7 +63,7 @@ fn on_program(args: &PredictArgs) -> CommandResult {
     let input = Input::of(&args.inputs)?;
     let directory = args.out.clone().unwrap_or_else(|| usual_directory(&input.name()));
     RunDirectory::create(&directory)?;
-    let known = Known::new(&input.name(), &args.args, ["predict", "sync", "all"]);
+    let known = Known::new(&input.name(), &args.args, ["predict", "sync", "all"], MemoryModel::Sc);
     let last_resort = watch(args, &known, Some(&directory));
     let program = args.target.apply(input.program(&args.build, &directory)?, &args.args)?;
     let predictor = Predictor::new(program).options(options(args)).directory(&directory);
@@ -97,7 +98,7 @@ fn on_trace(args: &PredictArgs, path: &Path) -> CommandResult {
     interrupt::install()?;
     let predictor = Predictor::of_trace(path).options(options(args)).export(args.export.clone());
     let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    let last_resort = watch(args, &Known::new(&name, &[], ["predict", "sync", "all"]), None);
+    let last_resort = watch(args, &Known::new(&name, &[], ["predict", "sync", "all"], MemoryModel::Sc), None);
     let predicted = predictor.run(&mut ())?;
     last_resort.stand_down();
     let report = &predicted.report;

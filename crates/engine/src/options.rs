@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use raddle_exec::Granularity;
+use raddle_model::weak::MemoryModel;
 use raddle_report::suppress::Suppressions;
 
 use crate::frameworks::Framework;
@@ -137,6 +138,8 @@ pub struct CheckOptions {
     pub granularity: Granularity,
     /// What to look for; `None` for what the strategy is made for.
     pub property: Option<Property>,
+    /// What reads may see.
+    pub memory: MemoryModel,
     /// Whether the first error ends the search.
     pub stop_at_first: bool,
     /// Bound on executions.
@@ -175,6 +178,7 @@ impl Default for CheckOptions {
             strategy: StrategyName::default(),
             granularity: Granularity::default(),
             property: None,
+            memory: MemoryModel::Sc,
             stop_at_first: false,
             max_executions: None,
             max_events: DEFAULT_MAX_EVENTS,
@@ -209,6 +213,9 @@ pub enum OptionsError {
     /// A pruning strategy was given a bound on preemptions.
     #[error("--preemptions goes with --strategy auto, optimal, stateful, dpor or dfs: pruning looks at whole searches")]
     BoundedPruning,
+    /// Something that does not go with a memory model weaker than sequential consistency.
+    #[error("{0} does not go with --memory {word}: it is made for sequential consistency", word = .1.word())]
+    NeedsSc(&'static str, MemoryModel),
     /// A search that cannot be shared by several processes was to be.
     #[error(
         "{0} cannot be shared by several machines: leave it out (what is shared is --strategy optimal, without bounds \
@@ -251,7 +258,32 @@ impl CheckOptions {
         if self.preemptions.is_some() && self.strategy.prunes() {
             return Err(OptionsError::BoundedPruning);
         }
-        Ok(())
+        self.validate_memory()
+    }
+
+    /// Refuses options that only sequential consistency goes with.
+    fn validate_memory(&self) -> Result<(), OptionsError> {
+        let refused = match self.strategy {
+            StrategyName::Auto => None,
+            StrategyName::Optimal => Some("--strategy optimal"),
+            StrategyName::Stateful => Some("--strategy stateful"),
+            StrategyName::Dpor => Some("--strategy dpor"),
+            StrategyName::Pdp => Some("--strategy pdp"),
+            StrategyName::Dhtc => Some("--strategy dhtc"),
+            StrategyName::Random => Some("--strategy random"),
+            StrategyName::Pct => Some("--strategy pct"),
+            StrategyName::Pos => Some("--strategy pos"),
+            StrategyName::Dfs => Some("--strategy dfs"),
+        };
+        let refused = refused
+            .or(self.preemptions.map(|_| "--preemptions"))
+            .or(self.self_check.map(|_| "--self-check"))
+            .or((self.spurious > 0).then_some("--spurious"))
+            .or((self.granularity == Granularity::Access).then_some("--granularity access"));
+        match refused {
+            Some(option) if self.memory.is_weak() => Err(OptionsError::NeedsSc(option, self.memory)),
+            _ => Ok(()),
+        }
     }
 
     /// Refuses options that a search by several processes cannot be made with.
@@ -273,7 +305,13 @@ impl CheckOptions {
         let bounded = self.preemptions.map(|_| "--preemptions");
         let checked = self.self_check.map(|_| "--self-check");
         let stopped = self.stop_at_first.then_some("--stop-at-first");
-        refused.or(bounded).or(checked).or(stopped).map_or(Ok(()), |option| Err(OptionsError::NotShared(option)))
+        let weak = self.memory.is_weak().then_some("--memory");
+        refused
+            .or(weak)
+            .or(bounded)
+            .or(checked)
+            .or(stopped)
+            .map_or(Ok(()), |option| Err(OptionsError::NotShared(option)))
     }
 
     /// Refuses options that a program without hooks cannot be checked with.
@@ -282,6 +320,7 @@ impl CheckOptions {
     /// Which one.
     pub fn validate_for_calls(&self, is_observed: bool) -> Result<(), OptionsError> {
         let refused = match self.strategy {
+            _ if self.memory.is_weak() => Some("--memory"),
             StrategyName::Pdp => Some("--strategy pdp"),
             StrategyName::Dhtc => Some("--strategy dhtc"),
             // States are compared by what compiled code with hooks keeps alive.

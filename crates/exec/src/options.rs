@@ -109,6 +109,8 @@ pub struct Options {
     pub parties: Vec<PartyScript>,
     /// Whether a program that only waits for more clients has ended.
     pub until_idle: bool,
+    /// Whether the stores of atomic locations are kept, so that a schedule can let a read see an older one.
+    pub keep_stores: bool,
     /// Whether rounds of busy waiting are folded.
     pub fold_spins: bool,
     /// Whether a run is stopped in which a thread goes round without an effect while others could run.
@@ -254,6 +256,7 @@ impl Options {
             partial_io: false,
             parties: Vec::new(),
             until_idle: false,
+            keep_stores: false,
             fold_spins: true,
             bound_rounds: false,
             join_accesses: false,
@@ -303,6 +306,7 @@ impl Options {
                 | flag(self.functions.has_sections, config_flag::SECTIONS)
                 | flag(self.join_accesses, config_flag::JOIN_ACCESSES)
                 | flag(self.emulator.is_some(), config_flag::EMULATED)
+                | flag(self.keep_stores, config_flag::KEEP_STORES)
                 | flag(self.bound_rounds, config_flag::BOUND_ROUNDS)
                 | flag(self.checkpoints == Checkpoints::Always, config_flag::KEEP_ALL_CHECKPOINTS),
             pool: self.pool.clamp(1, MAX_THREADS as u32),

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use memmap2::MmapRaw;
 use raddle_wire::{
     CALL_NAME_BYTES, Config, Control, DETAIL_BYTES, DETAIL_OFFSET, Job, LOADED_BYTES, MAX_CALLS, Segment,
-    UnmodelledCall,
+    UnmodelledCall, config_flag, file_bytes_with_histories,
 };
 use rustix::fs::{FallocateFlags, MemfdFlags, SealFlags};
 
@@ -46,7 +46,9 @@ impl SharedFile {
         }
         let name = CString::new("raddle").map_err(io::Error::other)?;
         let file = rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
-        rustix::fs::ftruncate(&file, raddle_wire::file_bytes(arena) as u64)?;
+        let keeps_stores = config.flags & config_flag::KEEP_STORES != 0;
+        let bytes = if keeps_stores { file_bytes_with_histories(arena) } else { raddle_wire::file_bytes(arena) };
+        rustix::fs::ftruncate(&file, bytes as u64)?;
         rustix::fs::fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
         let map = MmapRaw::map_raw(&file)?;
         let shared = SharedFile { map, file, arena };

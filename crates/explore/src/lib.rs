@@ -24,6 +24,7 @@ pub(crate) mod stateful;
 pub mod strategy;
 pub mod trace;
 pub mod unpredictability;
+pub mod weak;
 
 pub use driver::explore;
 pub use pool::WorkerPool;

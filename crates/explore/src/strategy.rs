@@ -4,6 +4,7 @@
 
 use raddle_model::Estimate;
 use raddle_model::finding::Prune;
+use raddle_model::weak::Unmodelled;
 use raddle_model::{Choice, Execution, Request};
 use raddle_vocab::RunStatus;
 use raddle_vocab::policy::Policy;
@@ -57,6 +58,8 @@ pub enum IncompleteReason {
     Rounds,
     /// The observer ended the search.
     Stopped,
+    /// The program uses something that a weak memory model is not applied to.
+    MemoryModel(Unmodelled),
 }
 
 impl IncompleteReason {
@@ -75,6 +78,7 @@ impl IncompleteReason {
             IncompleteReason::Crowd => "barrier-crowd",
             IncompleteReason::Rounds => "idle-rounds",
             IncompleteReason::Stopped => "stopped",
+            IncompleteReason::MemoryModel(_) => "memory-model",
         }
     }
 }

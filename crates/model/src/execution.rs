@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::object::{Op, OpTraits, Operation as _, ThreadOp, UnpackError};
 use crate::saved::{EventRow, IncidentRow};
 use crate::thread::ThreadInfo;
+use crate::weak::AtomicDetail;
 
 /// A transition: one synchronising operation (at access granularity also a data access).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -251,6 +252,10 @@ pub struct Execution {
     pub keys: Vec<StateKey>,
     /// Values with which threads that wait busily were held in this run.
     pub failing: Vec<FailingValue>,
+    /// What atomic operations are beside their events, in order; empty if the target was not asked for it.
+    pub details: Vec<AtomicDetail>,
+    /// The same of operations that threads stand before at the end. `event` is the number of the thread.
+    pub pending_details: Vec<AtomicDetail>,
     /// A name of each event; empty if the execution was not decoded from a trace.
     #[serde(skip)]
     pub names: Vec<EventName>,
@@ -299,6 +304,11 @@ impl Execution {
                 .all(|a| is_known(a.thread) && is_within(a.after) && a.addr.checked_add(a.size).is_some())
             && self.accesses.is_sorted_by_key(|access| access.after)
             && self.incidents.iter().all(|incident| is_known(incident.thread) && is_within(incident.after))
+            && self.details.is_sorted_by(|one, other| one.event < other.event)
+            && self.details.iter().all(|detail| {
+                let event = self.events.get(detail.event as usize);
+                event.is_some_and(|event| event.op.as_atomic().is_some())
+            })
     }
 
     /// An execution with nothing in it, to be filled.
@@ -317,6 +327,8 @@ impl Execution {
             awaits: 0,
             keys: Vec::new(),
             failing: Vec::new(),
+            details: Vec::new(),
+            pending_details: Vec::new(),
             names: Vec::new(),
             traits: None,
         }
@@ -327,6 +339,20 @@ impl Execution {
     pub fn event_traits(&self) -> OpTraits {
         let collect = || self.events.iter().fold(OpTraits::default(), |all, event| all | event.op.traits());
         self.traits.unwrap_or_else(collect)
+    }
+
+    /// What the event is beside what it says, if the target told.
+    #[must_use]
+    pub fn detail(&self, event: usize) -> Option<&AtomicDetail> {
+        let at = self.details.binary_search_by_key(&event, |detail| detail.event as usize).ok()?;
+        Some(&self.details[at])
+    }
+
+    /// How many stores stand behind the one that an event read, or behind the place of the one that it
+    /// made: 0 if memory is sequentially consistent.
+    #[must_use]
+    pub fn behind(&self, event: usize) -> u16 {
+        self.detail(event).map_or(0, |detail| detail.behind)
     }
 
     /// Whether a thread stopped in the middle of a round of a spin loop that another execution

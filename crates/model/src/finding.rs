@@ -8,6 +8,7 @@ use raddle_vocab::OpKind;
 use serde::{Deserialize, Serialize};
 
 use crate::estimate::Estimate;
+use crate::weak::MemoryModel;
 
 /// Version of the shape.
 pub const SCHEMA: u32 = 1;
@@ -29,6 +30,9 @@ pub struct Report {
     pub granularity: String,
     /// `all` or `race`.
     pub property: String,
+    /// What reads may see.
+    #[serde(default)]
+    pub memory_model: MemoryModel,
     /// The outcome in a word.
     pub verdict: Verdict,
     /// Why the search is not complete, if it is not.

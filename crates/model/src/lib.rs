@@ -19,6 +19,7 @@ mod saved;
 pub mod semantics;
 pub mod target;
 pub mod thread;
+pub mod weak;
 
 pub use clock::{ClockTable, VectorClock};
 pub use defect::{Defect, DefectFinder};

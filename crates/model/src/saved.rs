@@ -112,6 +112,22 @@ pub(crate) mod run_status {
     }
 }
 
+/// A memory order, as its byte.
+pub(crate) mod memory_order {
+    use raddle_vocab::MemOrder;
+    use serde::de::Error as _;
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+    pub fn serialize<S: Serializer>(order: &MemOrder, to: S) -> Result<S::Ok, S::Error> {
+        (*order as u8).serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<MemOrder, D::Error> {
+        MemOrder::from_byte(u8::deserialize(from)?).ok_or_else(|| D::Error::custom("an unknown memory order"))
+    }
+}
+
 /// A policy.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Policy")]

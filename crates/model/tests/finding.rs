@@ -4,6 +4,7 @@ use raddle_model::finding::{
     AccessReport, Finding, Kind, Numbering, Place, PredictionStats, Report, SCHEMA, Severity, Stats, Verdict,
     WitnessKind, verdict,
 };
+use raddle_model::weak::MemoryModel;
 
 fn race() -> Finding {
     let read = AccessReport { thread: "T1".into(), op: "read".into(), size: 4, ..Default::default() };
@@ -57,6 +58,7 @@ fn report() -> Report {
         strategy: "optimal".into(),
         granularity: "sync".into(),
         property: "all".into(),
+        memory_model: MemoryModel::Sc,
         verdict: Verdict::Bug,
         reason: None,
         stats: Stats { executions: 4096, seconds: 0.5, ..Stats::default() },
@@ -75,7 +77,8 @@ fn the_shape_is_the_contract() {
     let text = serde_json::to_string(&report()).unwrap();
     let expected = concat!(
         r#"{"schema":1,"raddle":"0.1.0","program":"a.out","args":[],"strategy":"optimal","granularity":"sync","#,
-        r#""property":"all","verdict":"bug","reason":null,"stats":{"executions":4096,"blocked":0,"assumed":0,"cut":0,"#,
+        r#""property":"all","memory_model":"sc","verdict":"bug","#,
+        r#""reason":null,"stats":{"executions":4096,"blocked":0,"assumed":0,"cut":0,"#,
         r#""transitions":0,"events":0,"threads":0,"seconds":0.5,"prune":{"checks":0,"race_free":0,"skipped":0,"#,
         r#""conflicts":0,"races":0}},"limits":[],"findings":[{"id":"r1","severity":"error","kind":"data-race","#,
         r#""detail":null,"message":"data race on balance","variable":"balance","object":{"kind":"global","#,

@@ -17,6 +17,7 @@ pub mod party;
 pub mod policy;
 pub mod readiness;
 mod thread_set;
+pub mod update;
 mod words;
 
 pub use codes::{Failure, MemOrder, Misuse, MutexKind, RunStatus};
@@ -39,6 +40,9 @@ pub const DESCRIPTORS: core::ops::Range<u64> = 0x6300_0000_0000..0x6301_0000_000
 /// The lock that a thread inside an atomic section holds (`__VERIFIER_atomic_begin`). No program
 /// has memory at this address.
 pub const SECTION: u64 = 0x1000;
+
+/// In place of a choice of a schedule: the thread makes no transition, and none behind the schedule either.
+pub const HOLD: u16 = u16::MAX - 1;
 
 /// What is a transition.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

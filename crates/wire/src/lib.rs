@@ -11,6 +11,7 @@
 //! | [`SpinKnowledge`] | [`SPIN_OFFSET`] |
 //! | [`script::Scripts`] | [`script::OFFSET`] |
 //! | trace of batch `b` | [`trace_offset`] |
+//! | [`history::Histories`], if reads may see older stores | [`histories_offset`] |
 //!
 //! The host fills a batch of jobs and bumps `submitted`; the target runs them in order, appends
 //! each trace to the batch's trace arena, and bumps `completed`. Batch number `n` lives in buffers
@@ -21,6 +22,7 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+pub mod history;
 pub mod hooks;
 pub mod observed;
 pub mod record;
@@ -30,7 +32,7 @@ pub mod tap;
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Changes whenever the meaning of a byte in the file changes.
-pub const PROTOCOL_VERSION: u32 = 25;
+pub const PROTOCOL_VERSION: u32 = 26;
 /// First word of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"raddle\0\x01");
 /// Environment variable that holds the descriptor of the file; without it the runtime stays
@@ -99,6 +101,18 @@ pub const fn file_bytes(arena: usize) -> usize {
     TRACE_START + 2 * arena
 }
 
+/// Where the stores of atomic locations are kept; `arena` as for [`file_bytes`].
+#[must_use]
+pub const fn histories_offset(arena: usize) -> usize {
+    file_bytes(arena).next_multiple_of(PAGE)
+}
+
+/// Size of the whole file of a target that keeps them.
+#[must_use]
+pub const fn file_bytes_with_histories(arena: usize) -> usize {
+    histories_offset(arena) + size_of::<history::Histories>()
+}
+
 /// How a new run gets a fresh state.
 pub mod mode {
     /// Restore the pages that were written, in the same process.
@@ -141,6 +155,9 @@ pub mod config_flag {
     /// The program has no hooks, and a plug-in of the emulator records its memory accesses
     /// ([`crate::observed`]).
     pub const OBSERVED: u32 = 1 << 14;
+    /// The stores of atomic locations are kept, and a schedule says which of them an operation reads, and
+    /// where it puts its own.
+    pub const KEEP_STORES: u32 = 1 << 15;
 }
 
 /// The signal by which the host asks a program without hooks to let another thread run: the last one,
@@ -454,7 +471,10 @@ pub struct SpinKnowledge {
 pub struct Segment {
     /// Run-local number of the thread: order of creation in this run, main is 0.
     pub tid: u16,
-    /// For a first transition that has several successors: which; [`NO_CHOICE`] for the default.
+    /// For a first transition that has several successors: which; [`NO_CHOICE`] for the default. For an
+    /// atomic operation of a target that keeps stores: how many of them stand behind the one that it
+    /// reads, or behind the place of its own. [`raddle_vocab::HOLD`], with no steps: the thread makes no
+    /// transition any more.
     pub choice: u16,
     /// Transitions to make.
     pub steps: u32,
@@ -465,6 +485,12 @@ pub struct Segment {
 }
 
 impl Segment {
+    /// Holds a thread back for the rest of the run.
+    #[must_use]
+    pub const fn hold(tid: u16) -> Self {
+        Segment { tid, choice: raddle_vocab::HOLD, steps: 0, accesses: 0, reserved: 0 }
+    }
+
     /// Asks for a checkpoint right before the transition with number `at` (from 0, counted from the
     /// root), with number `id`, from which `uses` runs are known to start.
     #[must_use]

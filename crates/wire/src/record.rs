@@ -15,6 +15,7 @@
 //! | [`STACK`] | 1 + count | return addresses | | | | |
 //! | [`KEY`] | 3 | low half | high half | | | |
 //! | [`AWAIT`] | 3 | state | value | | | |
+//! | [`ATOMIC_DETAIL`] | 3 | operand | how | | | |
 //! | [`FRAMES`] | 1 + 2 count | stack pointer, frame pointer | | | | |
 //!
 //! An access record with [`flag::PENDING`] was not performed: a segment stopped the thread before
@@ -58,6 +59,11 @@ pub const KEY: u8 = 141;
 /// [`flag::AWAIT`]: the thread would only go round again if it read the value. With [`flag::PENDING`],
 /// too: so it is at the end of the run.
 pub const AWAIT: u8 = 142;
+
+/// What the step before it, an atomic operation, is beside its record: how it combines or its orders
+/// ([`raddle_vocab::update`]), and with what. Count: how many stores stand behind the one that it read, or
+/// behind the place of its own.
+pub const ATOMIC_DETAIL: u8 = 143;
 
 /// Bits of the flags byte.
 pub mod flag {
@@ -138,7 +144,7 @@ pub const fn parse_step_extra(extra: u16) -> (u8, u8, u8) {
 #[must_use]
 pub const fn words(kind: u8, count: u32) -> Option<usize> {
     match kind {
-        READ | WRITE | KEY | AWAIT => Some(ACCESS_WORDS),
+        READ | WRITE | KEY | AWAIT | ATOMIC_DETAIL => Some(ACCESS_WORDS),
         READ_RANGE | WRITE_RANGE | ALLOC | FREE | FAILURE | MISUSE => Some(LONG_WORDS),
         TEXT | THREAD_NAME => Some(1 + (count as usize).div_ceil(8)),
         STACK => Some(1 + count as usize),

@@ -92,6 +92,11 @@ impl Run {
         self.options.iter().any(|given| given == option)
     }
 
+    /// Whether the memory model is a weak one, which has one search of its own.
+    pub fn is_weak(&self) -> bool {
+        self.options.iter().any(|given| given == "tso" || given == "rc11")
+    }
+
     /// The same with more options.
     pub fn with_options(&self, more: [&str; 2]) -> Run {
         Run { options: self.options.iter().cloned().chain(more.map(String::from)).collect(), ..self.clone() }

@@ -44,7 +44,7 @@ fn asks_the_analyser(run: &Run) -> bool {
 /// Which states are equal depends on the machine code, so `optimal` is compared. A run that names another
 /// strategy ends in the same way.
 fn one(path: &Path, run: &Run) -> Result<(), Failed> {
-    let names_strategy = run.has_option("--strategy");
+    let names_strategy = run.has_option("--strategy") || run.is_weak();
     // Of the x86 alone.
     let mut run = run.clone();
     run.flags.retain(|flag| flag != "-mcx16");

@@ -240,6 +240,7 @@ impl Checker {
     fn target_options(&self) -> Result<Options, Error> {
         let mut options = self.program.target_options()?;
         options.granularity = self.options.granularity;
+        options.keep_stores = self.options.memory.is_weak();
         options.spurious = self.options.spurious;
         options.takes_turns = self.options.jobs() == 1;
         Ok(options)
@@ -333,7 +334,7 @@ impl Checker {
         };
         let (name, mut searched) = if let Some(searched) = shared {
             (options.strategy, searched)
-        } else if options.strategy == StrategyName::Auto && options.preemptions.is_none() {
+        } else if options.strategy == StrategyName::Auto && options.preemptions.is_none() && !options.memory.is_weak() {
             auto::search(options, &mut session, parallel.as_ref(), begun, resumed.as_ref())?
         } else {
             let mut strategy = strategies::build(options, knowledge, parallel.is_some());
@@ -393,6 +394,7 @@ impl Checker {
             strategy: strategy.word().into(),
             granularity: granularity_word(self.options.granularity).into(),
             property: self.options.property().word().into(),
+            memory_model: self.options.memory,
             verdict: verdict(&findings, complete, self.options.warnings_are_errors),
             reason,
             stats,
@@ -512,7 +514,8 @@ fn parallel_setup(
     }
     if options.jobs.is_some() {
         observer.note(
-            "this search cannot be shared and runs with one job (--jobs goes with auto, optimal, random, pct and pos)",
+            "this search cannot be shared and runs with one job (--jobs goes with auto, optimal, random, pct and pos, \
+             under --memory sc)",
         );
     }
     None

@@ -18,7 +18,7 @@ use crate::panics;
 /// Whether several targets can share the search. A bound on preemptions replaces the strategy by
 /// one that cannot be shared.
 pub fn can_share(options: &CheckOptions) -> bool {
-    options.strategy.can_share() && options.preemptions.is_none()
+    options.strategy.can_share() && options.preemptions.is_none() && !options.memory.is_weak()
 }
 
 /// What a search does with one target before the others are started: starting them takes as long

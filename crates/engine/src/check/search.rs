@@ -411,6 +411,10 @@ pub(super) fn reason_of(incomplete: IncompleteReason) -> Reason {
             "a thread goes round in a loop without an effect while others could run; only a few such rounds were tried"
         }
         IncompleteReason::Stopped => "the search stopped at the first error (--stop-at-first)",
+        IncompleteReason::MemoryModel(what) => {
+            let text = format!("the memory model of --memory is not applied to {}", what.words());
+            return reason(incomplete.word(), &text);
+        }
     };
     reason(incomplete.word(), text)
 }

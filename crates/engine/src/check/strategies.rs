@@ -9,6 +9,7 @@ use raddle_explore::optimal::Optimal;
 use raddle_explore::pdp::{Knowledge, pdp};
 use raddle_explore::restart::{RestartOnSpinloop, optimal_with_dpor_fallback};
 use raddle_explore::sampling::Sampling;
+use raddle_explore::weak::Weak;
 
 use crate::options::{CheckOptions, StrategyName};
 
@@ -21,6 +22,10 @@ const PCT_DEPTH: u32 = 3;
 
 /// The strategy with its bounds. `is_shared`: several targets work on it.
 pub fn build(options: &CheckOptions, knowledge: Option<Knowledge>, is_shared: bool) -> Box<dyn Strategy> {
+    if options.memory.is_weak() {
+        let memory = options.memory;
+        return within_bounds(options, Box::new(RestartOnSpinloop::new(move |_| Box::new(Weak::new(memory)))));
+    }
     let strategy = match options.preemptions.and_then(|bound| bounded(options, bound)) {
         Some(strategy) => strategy,
         None => of_name(options, options.strategy, knowledge, is_shared),

@@ -150,7 +150,9 @@ fn files(target: &Options) -> Result<Vec<FileRow>, (PathBuf, io::Error)> {
 fn settings(options: &CheckOptions, target: &Options) -> u32 {
     let CheckOptions { strategy, property, stop_at_first, max_executions, preemptions, seed, self_check, .. } = options;
     let CheckOptions { warnings_are_errors, allowed_exits, trust, suppressions, .. } = options;
-    let search = format!("{strategy:?} {property:?} {stop_at_first} {max_executions:?} {preemptions:?} {seed}");
+    let memory = options.memory;
+    let search =
+        format!("{strategy:?} {property:?} {memory:?} {stop_at_first} {max_executions:?} {preemptions:?} {seed}");
     let judgement = format!("{self_check:?} {warnings_are_errors} {allowed_exits:?} {trust:?} {suppressions:?}");
     let input = target.stdin.as_ref().map(|path| std::fs::read(path).map(|bytes| crc32fast::hash(&bytes)).ok());
     let program = format!("{:?} {:?} {input:?} {}", target.args, target.stdin, target.share_files);

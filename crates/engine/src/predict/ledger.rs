@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use raddle_model::finding::{
     AccessReport, Finding, Kind, Place, PredictionStats, Reason, Report, SCHEMA, Severity, Stats, verdict,
 };
+use raddle_model::weak::MemoryModel;
 use raddle_predict::candidates::FilterCounts;
 use raddle_predict::session::{CandidateStatus, Totals};
 
@@ -156,6 +157,7 @@ pub fn report(program: String, args: Vec<String>, stats: Stats, limits: Vec<Stri
         strategy: "predict".into(),
         granularity: "sync".into(),
         property: "all".into(),
+        memory_model: MemoryModel::Sc,
         verdict: verdict(&confirmed, false, false),
         reason: Some(Reason { code: "prediction".into(), text: text.into() }),
         stats,

@@ -11,6 +11,7 @@ mod tests;
 mod thread;
 
 use raddle_model::object::{OpTraits, ThreadOp, UnpackError};
+use raddle_model::weak::AtomicDetail;
 use raddle_model::{
     Access, AccessKind, Event, EventName, Execution, FailingValue, HeldRead, Incident, IncidentKind, Op,
     Operation as _, Pending, PendingState, StateKey, ThreadInfo,
@@ -74,6 +75,8 @@ pub enum DecodeErrorKind {
     StrayText,
     #[error(transparent)]
     Operation(#[from] UnpackError),
+    #[error("a detail of an atomic operation that belongs to none")]
+    StrayDetail,
     #[error("the number of accesses of thread {0} goes backwards")]
     Count(u16),
 }
@@ -212,6 +215,8 @@ impl Decoder {
         into.recorded = 0;
         into.keys.clear();
         into.failing.clear();
+        into.details.clear();
+        into.pending_details.clear();
         self.add_thread(into, None, Role::Program);
     }
 
@@ -374,6 +379,9 @@ impl Decoder {
         if header.kind == record::KEY {
             key(header, body, into);
             return Ok(());
+        }
+        if header.kind == record::ATOMIC_DETAIL {
+            return atomic_detail(header, body, into);
         }
         if header.kind == record::AWAIT {
             self.held_read(header, body, into);
@@ -703,6 +711,27 @@ pub fn plain_accesses(words: &[u64]) -> impl Iterator<Item = Access> {
             }
         }
     })
+}
+
+/// What a target says of the atomic operation before, or of the one that a thread stands before at the end:
+/// one time at most.
+fn atomic_detail(header: Header, body: &[u64], into: &mut Execution) -> Result<(), DecodeErrorKind> {
+    let (behind, how) = (u16::try_from(header.count), u8::try_from(body[1]));
+    let (Ok(behind), Ok(how)) = (behind, how) else { return Err(DecodeErrorKind::StrayDetail) };
+    let is_pending = header.flags & flag::PENDING != 0;
+    let (event, operand) = match into.events.len().checked_sub(1) {
+        _ if is_pending => (u32::from(header.tid), body[0]),
+        Some(last) if into.events[last].thread == header.tid && into.events[last].op.as_atomic().is_some() => {
+            (last as u32, body[0])
+        }
+        _ => return Err(DecodeErrorKind::StrayDetail),
+    };
+    let details = if is_pending { &mut into.pending_details } else { &mut into.details };
+    if details.last().is_some_and(|last| last.event >= event) {
+        return Err(DecodeErrorKind::StrayDetail);
+    }
+    details.push(AtomicDetail { event, behind, how, operand });
+    Ok(())
 }
 
 /// The key of the state behind the events so far.

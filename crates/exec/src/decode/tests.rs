@@ -1,6 +1,7 @@
 //! Traces made by hand, damaged traces, and arbitrary words.
 
 use proptest::prelude::*;
+use raddle_model::weak::AtomicDetail;
 use raddle_model::{AccessKind, Execution, IncidentKind, PendingState};
 use raddle_vocab::party::{Party, PartyRole};
 use raddle_vocab::{Failure, MemOrder, OpKind, Outcome, RunStatus};
@@ -37,6 +38,11 @@ impl Writer {
 
     fn long(mut self, kind: u8, flags: u8, tid: u16, count: u32, words: [u64; 3]) -> Self {
         self.0.extend([record::header(kind, flags, tid, count), words[0], words[1], words[2]]);
+        self
+    }
+
+    fn detail(mut self, flags: u8, tid: u16, behind: u32, how: u64) -> Self {
+        self.0.extend([record::header(record::ATOMIC_DETAIL, flags, tid, behind), 5, how]);
         self
     }
 
@@ -167,6 +173,25 @@ fn reads_in_spin_loops_have_numbers() {
         let failing: Vec<_> = execution.failing.iter().map(|failing| (failing.read.0, failing.value)).collect();
         assert_eq!(failing, [(1, 5), (2, 7)]);
     }
+}
+
+#[test]
+fn details_belong_to_the_atomic_operation_before() {
+    let store = || Writer::default().step(OpKind::AtomicStore, 0, 0x100, 0);
+    let writer = store().detail(0, 0, 2, 3).pending(OpKind::AtomicRmw, 0, 0).detail(flag::PENDING, 0, 0, 1);
+    let (execution, _) = decode(&writer);
+    let told = |details: &[AtomicDetail]| -> Vec<(u32, u16, u8, u64)> {
+        details.iter().map(|detail| (detail.event, detail.behind, detail.how, detail.operand)).collect()
+    };
+    assert_eq!(told(&execution.details), [(0, 2, 3, 5)]);
+    assert_eq!(told(&execution.pending_details), [(0, 0, 1, 5)]);
+    assert_eq!((execution.behind(0), execution.behind(1)), (2, 0));
+    let stray = DecodeErrorKind::StrayDetail;
+    assert_eq!(error(&Writer::default().detail(0, 0, 0, 0)), stray);
+    assert_eq!(error(&Writer::default().step(OpKind::Fence, 0, 0, 0).detail(0, 0, 0, 0)), stray);
+    assert_eq!(error(&store().detail(0, 0, 0, 0).detail(0, 0, 0, 0)), stray);
+    assert_eq!(error(&store().detail(0, 0, 1 << 16, 0)), stray);
+    assert_eq!(error(&store().detail(0, 0, 0, 256)), stray);
 }
 
 #[test]

@@ -67,7 +67,9 @@ impl CheckpointPlanner {
         // A run that starts from a checkpoint does not repeat what was written to a real file or
         // terminal before it.
         let writes = options.share_files || options.output != Output::Discard;
-        let when = if writes || options.mode == RestoreMode::Fork { Checkpoints::Never } else { options.checkpoints };
+        // Nor does a checkpoint have the stores of atomic locations.
+        let is_whole = !writes && !options.keep_stores && options.mode != RestoreMode::Fork;
+        let when = if is_whole { options.checkpoints } else { Checkpoints::Never };
         CheckpointPlanner { when, planned: Vec::new(), plans: 0, previous: Vec::new(), average: 0, were_wanted: false }
     }
 

@@ -1,6 +1,7 @@
 //! A run to make, and its form in the shared file.
 
 use raddle_model::{Choice, Request};
+use raddle_vocab::HOLD;
 use raddle_vocab::policy::{Policy, number};
 use raddle_wire::{Job, MAX_SEGMENTS, NO_ACCESS_STOP, NO_CHOICE, Segment, job_flag};
 
@@ -82,6 +83,11 @@ impl RunPlan {
         let mut stops = self.stops.iter().peekable();
         let mut open = false;
         for (index, &Choice { thread, choice }) in self.request.schedule.iter().enumerate() {
+            if choice == HOLD {
+                segments.push(Segment::hold(thread));
+                open = false;
+                continue;
+            }
             let plain = choice == 0 && !explicit;
             match segments.last_mut() {
                 Some(last) if open && plain && last.tid == thread && last.steps < u32::MAX => last.steps += 1,
@@ -131,6 +137,12 @@ mod tests {
     fn a_choice_opens_a_segment_and_later_steps_follow_it() {
         let plan = plan(&[(0, 0), (0, 2), (0, 0)], Policy::LeastRank);
         assert_eq!(segments(&plan), [(0, NO, 1, GO), (0, 2, 2, GO)]);
+    }
+
+    #[test]
+    fn a_thread_that_is_held_back_makes_no_step() {
+        let plan = plan(&[(0, 0), (1, HOLD), (0, 0)], Policy::LeastRank);
+        assert_eq!(segments(&plan), [(0, NO, 1, GO), (1, HOLD, 0, 0), (0, NO, 1, GO)]);
     }
 
     #[test]

@@ -12,6 +12,7 @@
 //! that is read is trusted: sizes are bounded before memory is allocated, and the execution is
 //! checked like one from a target.
 
+use raddle_model::weak::AtomicDetail;
 use raddle_model::{
     Access, AccessKind, Event, Execution, HeldRead, Incident, IncidentKind, Op, Operation as _, Pending, PendingState,
     ThreadInfo, ThreadPath,
@@ -20,12 +21,14 @@ use raddle_vocab::policy::MAX_THREADS;
 use raddle_vocab::{Failure, MemOrder, Misuse, OpKind, Outcome, RunStatus, Words};
 use serde::{Deserialize, Serialize};
 
-use super::{RecordedProgram, Recording, RecordingError, ScheduleEntry, Settings, VERSION};
+use super::{RecordedProgram, Recording, RecordingError, ScheduleEntry, Settings};
 use crate::scripts::PartyScript;
 
 /// First bytes of the file.
 pub(super) const MAGIC: [u8; 8] = *b"raddle\x00t";
 const HEADER: usize = 24;
+/// The version of this form. Other than in JSON, no part can be left out.
+pub(super) const BINARY_VERSION: u32 = 2;
 /// Deflate cannot expand a byte to more than this.
 const GREATEST_RATIO: usize = 1032;
 
@@ -45,6 +48,7 @@ struct Body {
     exit: Option<i32>,
     diverged_at: Option<u32>,
     events: u64,
+    details: Vec<AtomicDetail>,
 }
 
 /// Path, arguments, standard input, environment, directory, checksum.
@@ -52,7 +56,7 @@ type ProgramRow = (String, Vec<String>, Option<String>, Vec<(String, String)>, O
 /// Set in the size of an access that waits while another thread is inside an atomic section.
 const OUTSIDE: u32 = 1 << 31;
 
-type SettingsRow = (bool, u32, bool, u64, u64, Vec<u64>, String, bool, Vec<PartyScript>, bool, bool);
+type SettingsRow = (bool, u32, bool, u64, u64, Vec<u64>, String, bool, Vec<PartyScript>, bool, bool, bool);
 /// Path, parent, name.
 type ThreadRow = (Vec<u32>, Option<u16>, Option<String>);
 /// What an entry has beyond its step: choice, object, place, stop.
@@ -120,7 +124,7 @@ pub(super) fn write(recording: &Recording, execution: &Execution) -> Result<Vec<
     let packed = miniz_oxide::deflate::compress_to_vec(&plain, 6);
     let mut bytes = Vec::with_capacity(HEADER + packed.len());
     bytes.extend(MAGIC);
-    bytes.extend(VERSION.to_le_bytes());
+    bytes.extend(BINARY_VERSION.to_le_bytes());
     bytes.extend(crc32fast::hash(&packed).to_le_bytes());
     bytes.extend((plain.len() as u64).to_le_bytes());
     bytes.extend(packed);
@@ -133,7 +137,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Recording, RecordingError> {
         return Err(damaged("it ends within its header"));
     };
     let word = |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
-    if word(8) != VERSION {
+    if word(8) != BINARY_VERSION {
         return Err(RecordingError::Version(word(8)));
     }
     if word(12) != crc32fast::hash(packed) {
@@ -176,6 +180,7 @@ fn body_of(recording: &Recording, execution: &Execution) -> Result<Body, String>
             settings.parties,
             settings.until_idle,
             settings.observed,
+            settings.keep_stores,
         ),
         finding: recording.finding.as_ref().map(ToString::to_string),
         threads: threads.map(|thread| (thread.path.0.clone(), thread.parent, thread.name.clone())).collect(),
@@ -199,12 +204,13 @@ fn body_of(recording: &Recording, execution: &Execution) -> Result<Body, String>
         exit: execution.exit,
         diverged_at: execution.diverged_at,
         events: execution.recorded,
+        details: execution.details.clone(),
     })
 }
 
 fn settings_of(row: SettingsRow) -> Settings {
     let (access_granularity, spurious, fold_spins, exit_events, max_events, ..) = row;
-    let (.., benign, open_values, partial_io, parties, until_idle, observed) = row;
+    let (.., benign, open_values, partial_io, parties, until_idle, observed, keep_stores) = row;
     Settings {
         access_granularity,
         spurious,
@@ -217,6 +223,7 @@ fn settings_of(row: SettingsRow) -> Settings {
         parties,
         until_idle,
         observed,
+        keep_stores,
     }
 }
 
@@ -228,6 +235,7 @@ fn recording_of(body: Body) -> Result<Recording, String> {
     execution.exit = body.exit;
     execution.diverged_at = body.diverged_at;
     execution.recorded = body.events;
+    execution.details = body.details;
     execution.threads = threads_of(body.threads)?;
     for row in body.steps {
         execution.events.push(step_of(row, &mut objects, &mut places)?);

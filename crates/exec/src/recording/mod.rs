@@ -104,6 +104,9 @@ pub struct Settings {
     /// Whether accesses of a program that was not built with raddle were recorded.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub observed: bool,
+    /// Whether a choice of an atomic operation says which store it reads, and where its own is put.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keep_stores: bool,
 }
 
 /// One transition of a schedule, named.
@@ -159,6 +162,7 @@ impl Settings {
             parties: options.parties.clone(),
             until_idle: options.until_idle,
             observed: options.observer.is_some(),
+            keep_stores: options.keep_stores,
         }
     }
 
@@ -173,6 +177,7 @@ impl Settings {
         options.partial_io = self.partial_io;
         options.parties.clone_from(&self.parties);
         options.until_idle = self.until_idle;
+        options.keep_stores = self.keep_stores;
     }
 }
 

@@ -114,8 +114,8 @@ pub fn entries_of(execution: &Execution, spurious: u32, names: &dyn RecordingNam
     let mut world = SyncState::new(spurious);
     world.prepare(execution);
     let mut made = vec![0; execution.threads.len()];
-    let entries = execution.events.iter().map(|step| {
-        let choice = world.choice_of(step);
+    let entries = execution.events.iter().enumerate().map(|(number, step)| {
+        let choice = execution.detail(number).map_or_else(|| world.choice_of(step), |detail| detail.behind);
         world.apply(step);
         let thread = usize::from(step.thread);
         made[thread] += 1;

@@ -67,6 +67,8 @@ fn execution() -> Execution {
         awaits: 0,
         keys: Vec::new(),
         failing: Vec::new(),
+        details: Vec::new(),
+        pending_details: Vec::new(),
     }
 }
 
@@ -106,6 +108,7 @@ fn recording(with_execution: bool) -> Recording {
             parties: vec![party()],
             until_idle: true,
             observed: true,
+            keep_stores: true,
         },
         schedule: entries_of(&execution, 1, &Addresses),
         finding: Some(serde_json::json!({ "kind": "deadlock", "n": 1.5 })),
@@ -224,8 +227,8 @@ fn broken_files_get_a_sentence() {
     assert!(message(&bytes[..10]).contains("header"));
     assert!(message(&bytes[..bytes.len() - 1]).contains("checksum"));
     let mut later = bytes.clone();
-    later[8] = 2;
-    assert!(message(&later).contains("version 2"));
+    later[8] = 3;
+    assert!(message(&later).contains("version 3"));
     let mut bomb = bytes.clone();
     bomb[20] = 0xff;
     assert!(message(&bomb).contains("more than it can"));
@@ -305,7 +308,7 @@ fn every_changed_bit_of_a_trace_is_noticed() {
 fn sealed(payload: &[u8], size: u64) -> Vec<u8> {
     let packed = miniz_oxide::deflate::compress_to_vec(payload, 1);
     let mut bytes = Vec::from(binary::MAGIC);
-    bytes.extend(VERSION.to_le_bytes());
+    bytes.extend(binary::BINARY_VERSION.to_le_bytes());
     bytes.extend(crc32fast::hash(&packed).to_le_bytes());
     bytes.extend(size.to_le_bytes());
     bytes.extend(packed);

@@ -46,7 +46,10 @@ pub(super) fn find(execution: &Execution, holdings: &Holdings, until_idle: bool,
     for knot in &knots {
         into.push(scene.knot(knot));
     }
-    let excused = |pending: &Pending| matches!(pending.state, PendingState::Failed | PendingState::Exited);
+    // At rest a thread is enabled only if the schedule has held it back.
+    let excused = |pending: &Pending| {
+        matches!(pending.state, PendingState::Failed | PendingState::Exited | PendingState::Enabled)
+    };
     let may_go_on = |pending: &Pending| match pending.event.op {
         Op::File(op) => stuck(pending) && io::may_come_from_outside(op.identity),
         _ => false,

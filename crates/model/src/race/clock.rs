@@ -169,6 +169,17 @@ impl Clocks {
         }
     }
 
+    /// What a store of the thread publishes by itself: all that it has seen, or what its last release fence
+    /// published.
+    pub fn published(&self, thread: u16, releases: bool) -> &[u32] {
+        self.own.row(row(usize::from(thread), if releases { OWN } else { RELEASED }))
+    }
+
+    /// Takes over a clock, or remembers it for the thread's next acquire fence.
+    pub fn take_over(&mut self, thread: u16, clock: &[u32], acquires: bool) {
+        join(self.own.row_mut(row(usize::from(thread), if acquires { OWN } else { TO_ACQUIRE })), clock);
+    }
+
     pub fn release_fence(&mut self, thread: u16) {
         // What the thread has seen only grows, so this is a copy.
         self.own.join(row(usize::from(thread), RELEASED), row(usize::from(thread), OWN));

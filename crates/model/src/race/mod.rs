@@ -1,7 +1,8 @@
 //! Data races: pairs of conflicting accesses that happens-before does not order.
 //!
 //! Happens-before is that of C11, where a store says so, otherwise with the release sequences of
-//! C++20. Executions are sequentially consistent, so a read sees the last write. These are ordered:
+//! C++20. A read sees the last write unless the execution says otherwise ([`Execution::details`]); then
+//! each store has a clock of its own, and release sequences are those of RC11. These are ordered:
 //!
 //! * the events of one thread, by program order;
 //! * an unlock before later locks; readers of an rwlock before later writers, and writers before
@@ -35,6 +36,7 @@ mod long;
 mod objects;
 mod shadow;
 mod sink;
+mod stores;
 #[cfg(test)]
 mod tests;
 
@@ -52,6 +54,7 @@ use long::{LONG, LongAccesses};
 use objects::Objects;
 use shadow::{CellRef, Compared, EVENT, Marks, Record, Shadow};
 use sink::EventOrder;
+use stores::Stores;
 
 pub use shadow::Touching;
 
@@ -104,6 +107,8 @@ pub struct RaceDetector {
     objects_end: bool,
     /// Whether an access freed memory.
     frees: bool,
+    /// Stores, where a read may read another one than the last.
+    stores: Stores,
     /// What is known of plain writes to objects.
     objects: Objects,
     known: FxHashSet<(u64, u64, u64)>,
@@ -176,6 +181,7 @@ impl RaceDetector {
         self.shadow.reset();
         self.blocks.clear();
         self.long.clear();
+        self.stores.reset(&execution.details);
         self.wrong.clear();
         self.errors.clear();
         self.bad_frees.clear();
@@ -236,6 +242,7 @@ impl RaceDetector {
     /// What lies at the address is new from now on: nothing has been published through it.
     fn forget_order(&mut self, at: CellRef, addr: u64) {
         self.clocks.clear_all(*self.shadow.clocks(at), addr);
+        self.stores.forget(addr);
     }
 
     /// Compares an access with all before it and remembers it. Its bytes are set here.

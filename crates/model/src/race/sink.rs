@@ -1,6 +1,6 @@
 //! What an event means for the clocks and for the shadow of memory.
 
-use raddle_vocab::MemOrder;
+use raddle_vocab::{MemOrder, update};
 
 use super::RaceDetector;
 use super::shadow::{EVENT, Record, Touching};
@@ -37,6 +37,33 @@ impl EventOrder<'_> {
             self.detector.touch(addr, 1, &mut record);
         }
         self.detector.mark_object(addr, size);
+    }
+
+    /// An atomic operation where stores are told apart.
+    fn atomic_of_stores(&mut self, op: &AtomicOp) {
+        let (thread, addr) = (self.event.thread, op.addr);
+        let detector = &mut *self.detector;
+        let detail = detector.stores.detail(self.number);
+        let behind = detail.map_or(0, |detail| detail.behind);
+        let read = if op.reads() { detector.stores.read(addr, behind).map(|store| store.all.clone()) } else { None };
+        if let Some(clock) = &read {
+            detector.clocks.take_over(thread, clock, op.order.acquires());
+        }
+        let touching = if op.writes() { Touching::AtomicWrite } else { Touching::AtomicRead };
+        let mut record = self.record(touching);
+        let detector = &mut *self.detector;
+        detector.touch(addr, u64::from(op.size), &mut record);
+        if !op.writes() {
+            return;
+        }
+        let at = detector.meet(addr >> 3);
+        detector.carries(at, addr);
+        let own = detector.clocks.published(thread, op.order.releases()).to_vec();
+        let continues = op.continues || detail.is_some_and(|detail| detail.how & update::CONTINUES != 0);
+        detector.stores.add(addr, behind, (thread, own), read, continues);
+        if op.order.releases() {
+            detector.clocks.tick(thread);
+        }
     }
 
     /// The number, if there is another thread with it.
@@ -127,6 +154,9 @@ impl OrderSink for EventOrder<'_> {
     #[inline]
     fn atomic(&mut self, op: &AtomicOp) {
         let (thread, addr) = (self.event.thread, op.addr);
+        if self.detector.stores.are_told_apart() {
+            return self.atomic_of_stores(op);
+        }
         let (reads, writes) = (op.reads(), op.writes());
         let at = self.detector.meet(addr >> 3);
         let list = *self.detector.shadow.clocks(at);

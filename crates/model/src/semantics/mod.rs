@@ -147,6 +147,11 @@ impl SyncState {
         }
         self.rollback(start);
         self.forget_marks();
+        if !execution.details.is_empty() {
+            // Reads may see older stores, so what a location holds says nothing about them.
+            let atomics = execution.events.iter().filter_map(|event| event.op.as_atomic());
+            self.opaque.extend(atomics.map(|op| op.addr >> 3));
+        }
         self.learn(&execution.events);
         // A location that a thread waits to see changed, and that no event has accessed, has its
         // initial value.

@@ -29,7 +29,9 @@ function head() {
   if (r.verdict === 'verified') {
     covers.push(r.property === 'race' ? 'No data race, whatever the schedule; deadlocks and failures may be there.'
       : 'No data race, deadlock, failed assertion, crash or misuse, whatever the schedule.');
-    covers.push('For these arguments and this input, under sequential consistency, with time-outs at any moment.');
+    const under = { tso: 'TSO, the memory model of x86', rc11: 'RC11, the repaired memory model of C11 and C++11' };
+    covers.push('For these arguments and this input, under '
+      + (under[r.memory_model] || 'sequential consistency, with time-outs at any moment') + '.');
   }
   if (r.findings.some(f => f.kind === 'data-race') && r.granularity === 'sync')
     covers.push('A program with a data race can have more races and failures than listed: fix and check again, or use --granularity access.');

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use raddle_model::finding::{Kind, Phase, Prune, Report, Severity, Stats, Verdict};
+use raddle_model::weak::MemoryModel;
 
 use super::estimate::estimated;
 use super::style::{ERROR, FAINT, GOOD, STRONG, WARNING, paint};
@@ -69,6 +70,15 @@ fn verdict_line(report: &Report) -> String {
     }
 }
 
+/// What a verdict holds under.
+fn under(model: MemoryModel) -> &'static str {
+    match model {
+        MemoryModel::Sc => "sequential consistency, with time-outs at any moment",
+        MemoryModel::Tso => "TSO, the memory model of x86; compilers may reorder relaxed operations beyond that",
+        MemoryModel::Rc11 => "RC11, the repaired memory model of C11 and C++11, which has no load buffering",
+    }
+}
+
 /// The defects that a verified program does not have.
 fn absent(report: &Report) -> &'static str {
     match report.property.as_str() {
@@ -120,11 +130,12 @@ fn headlines(report: &Report) -> String {
 fn coverage(report: &Report) -> Vec<String> {
     let mut lines = Vec::new();
     if report.verdict == Verdict::Verified {
-        lines.push(
-            "for these arguments and this input; every order of the threads' synchronising operations was covered"
-                .into(),
-        );
-        lines.push("under sequential consistency, with time-outs at any moment".into());
+        let covered = match report.memory_model {
+            MemoryModel::Sc => "every order of the threads' synchronising operations was covered",
+            MemoryModel::Tso | MemoryModel::Rc11 => "every execution of the memory model was covered",
+        };
+        lines.push(format!("for these arguments and this input; {covered}"));
+        lines.push(format!("under {}", under(report.memory_model)));
         if report.property == "race" {
             lines.push("only data races were looked for: deadlocks and failures may be there".into());
         }

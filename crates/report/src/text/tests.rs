@@ -2,6 +2,7 @@ use raddle_model::finding::{
     AccessReport, Created, Finding, Kind, Place, Prune, Reason, Report, SCHEMA, Severity, Stats, Verdict, Wait,
     WitnessKind,
 };
+use raddle_model::weak::MemoryModel;
 
 use super::*;
 use crate::timeline::{Column, Row};
@@ -166,6 +167,7 @@ fn report(verdict: Verdict, findings: Vec<Finding>) -> Report {
         strategy: "optimal".into(),
         granularity: "sync".into(),
         property: "all".into(),
+        memory_model: MemoryModel::Sc,
         verdict,
         reason: None,
         stats: Stats {

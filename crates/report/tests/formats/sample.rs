@@ -6,6 +6,7 @@ use raddle_model::finding::{
     AccessReport, Created, Finding, HeldLock, Kind, Numbering, ObjectInfo, ObjectKind, Place, Reason, Report, SCHEMA,
     Severity, Stats, TestVerdict, Verdict, Wait, WitnessKind,
 };
+use raddle_model::weak::MemoryModel;
 use raddle_report::annotated::{AnnotatedEvent, AnnotatedTrace, EventKind, Interval, ThreadLane, VERSION};
 use raddle_report::bundle::ReportBundle;
 
@@ -128,6 +129,7 @@ pub fn run(name: &str) -> ReportBundle {
         strategy: "optimal".into(),
         granularity: "sync".into(),
         property: "all".into(),
+        memory_model: MemoryModel::Sc,
         verdict: Verdict::Bug,
         reason: Some(Reason { code: "time".into(), text: name.into() }),
         stats: Stats { executions: 7, threads: 3, exits: vec![0, 3], seconds: 0.25, ..Stats::default() },

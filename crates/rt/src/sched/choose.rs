@@ -1,10 +1,11 @@
 //! Chooses the thread whose turn it is: by the schedule, and behind it by the policy.
 
-use raddle_vocab::RunStatus;
 use raddle_vocab::policy::{Candidate, Policy};
+use raddle_vocab::{HOLD, RunStatus};
 use raddle_wire::job_flag;
 
 use crate::interpose::process::{couriers, timers};
+use crate::interpose::sync::histories;
 use crate::sched::enabled::{CanStep, enabled};
 use crate::sched::{diverge, fairness, finish, mark, real_time, timeouts};
 use crate::spinloop::{awaits, detector};
@@ -22,7 +23,7 @@ pub fn next_thread() -> Option<usize> {
     if plan.at < plan.len {
         let (tid, steps) = (plan.current.tid as usize, plan.current.steps);
         if !can_follow(tid, steps) {
-            follow_timer(tid, steps);
+            return hold_or_fire(tid, steps);
         }
         return Some(tid);
     }
@@ -32,12 +33,25 @@ pub fn next_thread() -> Option<usize> {
     next_by_policy()
 }
 
-/// The thread that the schedule wants cannot go on, unless a timer goes off first.
+/// The thread that the schedule names is to be held back, or it cannot go on, unless a timer goes off
+/// first.
 #[cold]
-fn follow_timer(tid: usize, steps: u32) {
+fn hold_or_fire(tid: usize, steps: u32) -> Option<usize> {
+    if process().plan.current.choice == HOLD {
+        let run = run();
+        let status = if tid < run.threads { run.fibers[tid].status } else { ThreadStatus::Unused };
+        run.fibers[tid].status = match status {
+            ThreadStatus::Pending => ThreadStatus::Held,
+            ThreadStatus::AtSpinRead => ThreadStatus::HeldAtSpinRead,
+            _ => diverge(),
+        };
+        process().plan.advance();
+        return next_thread();
+    }
     if !(timer_ends_rest() && can_follow(tid, steps)) {
         diverge();
     }
+    Some(tid)
 }
 
 /// The thread that the policy chooses behind the schedule.
@@ -90,6 +104,8 @@ fn can_follow(tid: usize, steps: u32) -> bool {
         ThreadStatus::AtAccess => true,
         // With no steps left, it has reached an operation before the access at which it should
         // stop.
+        // The schedule may let it read another store than the last one.
+        ThreadStatus::AtSpinRead if histories::are_kept() => steps > 0,
         ThreadStatus::Pending | ThreadStatus::AtSpinRead => steps > 0 && enabled(tid) != CanStep::No,
         _ => false,
     }

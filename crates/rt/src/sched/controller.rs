@@ -8,6 +8,7 @@ use raddle_vocab::policy::{Chooser, Policy, number};
 use raddle_wire::{Job, MAX_JOBS, MAX_SEGMENTS, Segment, config_flag, mode, state};
 
 use crate::arch::context;
+use crate::interpose::sync::histories;
 use crate::restore::checkpoint;
 use crate::spinloop::{knowledge, proof};
 use crate::state::{Handover, ProcessState, process, run};
@@ -204,6 +205,7 @@ fn attempt(process: &mut ProcessState, job: &mut Job, number: u32, base: u32) ->
     }
     let run = run();
     run.hot.controlled = true;
+    histories::begin_run();
     knowledge::begin_run();
     loop {
         // SAFETY: the fiber that runs next saved its stack pointer when it switched to the

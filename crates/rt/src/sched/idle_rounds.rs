@@ -24,6 +24,7 @@ use raddle_vocab::{OpKind, RunStatus};
 use raddle_wire::limit;
 
 use crate::arch::entry::registers;
+use crate::interpose::sync::histories;
 use crate::sched::controller::name_limit;
 use crate::sched::enabled::{CanStep, enabled};
 use crate::sched::{self, fairness, finish, timeouts};
@@ -184,7 +185,8 @@ fn idle(site: Site, has_time_passed: bool) {
         fairness::leave(run().hot.tid as usize);
         return begin(site);
     }
-    if !run().watch.others {
+    // A round that has read an older store may be the last one of its kind.
+    if !run().watch.others && !histories::are_kept() {
         let me = run().me();
         if !has_time_passed && !run().timers.is_used() {
             me.pending = AnnouncedOp::new(OpKind::Fence, 0, 0, site.pc);

@@ -146,6 +146,13 @@ pub fn choice(successors: usize) -> usize {
     usize::from(process.plan.chooser.policy().successor(run().steps, successors))
 }
 
+/// How many stores the schedule wants behind the one that the operation just let through reads, or behind
+/// the place of its own.
+pub fn stores_behind() -> u16 {
+    let wanted = core::mem::replace(&mut process().plan.choice, NO_CHOICE);
+    if wanted == NO_CHOICE { 0 } else { wanted }
+}
+
 /// The state of the object has changed, so operations on it may be enabled now.
 #[inline]
 pub fn changed(obj: u64) {
@@ -316,6 +323,13 @@ fn record_end(status: RunStatus) {
     let run = run();
     effects::settle();
     run.hot.controlled = false;
+    for fiber in &mut run.fibers[..run.threads] {
+        fiber.status = match fiber.status {
+            ThreadStatus::Held => ThreadStatus::Pending,
+            ThreadStatus::HeldAtSpinRead => ThreadStatus::AtSpinRead,
+            other => other,
+        };
+    }
     observation::end();
     if process().plan.flags & job_flag::DETAIL != 0 {
         dump_stacks();

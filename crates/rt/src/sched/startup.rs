@@ -180,6 +180,12 @@ fn attach(descriptor: i32) {
     if raddle_wire::file_bytes(config.trace_bytes as usize) > bytes {
         controller::refuse("the shared file is too small");
     }
+    if config.flags & config_flag::KEEP_STORES != 0 {
+        if raddle_wire::file_bytes_with_histories(config.trace_bytes as usize) > bytes {
+            controller::refuse("the shared file is too small");
+        }
+        crate::interpose::sync::histories::attach(process.file, config.trace_bytes as usize);
+    }
     if !crate::interpose::io::net::party::is_sound() {
         controller::refuse("the scripts in the shared file contradict themselves");
     }

@@ -36,6 +36,16 @@ pub fn performed() {
     }
 }
 
+/// The running thread is about to read this value, which may not be that of the last store. Tells the host
+/// if its loop only goes round again with it.
+pub fn about_to_read(value: u64) {
+    let tid = usize::from(run().hot.tid);
+    if run().me().private.may_spin && detector::would_fail(tid, value) {
+        run().me().private.held = Some(value);
+        trace::awaits(flag::AWAIT, run().hot.tid, [state(tid), value]);
+    }
+}
+
 /// Tells the host which threads are held now.
 #[cold]
 pub fn note_held() {

@@ -45,7 +45,7 @@ use raddle_vocab::{MutexKind, OpKind, Outcome, io};
 use crate::arch::entry::{registers, return_address};
 use crate::interpose::annotations;
 use crate::interpose::io::descriptors;
-use crate::interpose::sync::{mutex, rwlock, sem, sem_names, spinlock};
+use crate::interpose::sync::{histories, mutex, rwlock, sem, sem_names, spinlock};
 use crate::interpose::thread::lifecycle;
 use crate::sched::enabled::{CanStep, enabled};
 use crate::spinloop::knowledge::{
@@ -345,6 +345,12 @@ pub fn is_failed_spin_round(tid: usize) -> bool {
     verdict(tid).is_some_and(ReadVerdict::is_failed_round) || locked_poll::is_failed_poll_round(tid)
 }
 
+/// Whether the thread's pending operation would end a failed round if it read this value.
+pub fn would_fail(tid: usize, value: u64) -> bool {
+    let fiber = &run().fibers[tid];
+    look_up(key(fiber, fiber.values, &fiber.pending, value)).is_some_and(ReadVerdict::is_failed_round)
+}
+
 /// What is known of the thread's pending operation with the value that it would read now.
 fn verdict(tid: usize) -> Option<ReadVerdict> {
     let fiber = &run().fibers[tid];
@@ -401,7 +407,10 @@ pub fn performed(op: &AnnouncedOp, outcome: Outcome, value: u64, old: u64) {
     let me = run().me();
     // A thread that has read nothing, and does not now, has no round to be in.
     if me.read_history.pending || me.read_history.len > 0 {
-        note_round(op, outcome, value != old);
+        // It may have read another store than the last one.
+        let is_older = histories::are_kept() && op.kind.is_atomic_access();
+        let read = if op.kind == OpKind::AtomicLoad { value } else { old };
+        note_round(op, outcome, value != old, is_older.then_some(read));
     }
     // All that follows is about verdicts, of which there are none in the phase `Idle`.
     if !run().hot.hashing {
@@ -424,7 +433,7 @@ pub fn performed(op: &AnnouncedOp, outcome: Outcome, value: u64, old: u64) {
 }
 
 /// Keeps the round up to date that the running thread may be in, after an operation.
-fn note_round(op: &AnnouncedOp, outcome: Outcome, changed: bool) {
+fn note_round(op: &AnnouncedOp, outcome: Outcome, changed: bool, read: Option<u64>) {
     let thread = run().hot.tid;
     let values = run().hot.values;
     let hashing = run().hot.hashing;
@@ -435,7 +444,7 @@ fn note_round(op: &AnnouncedOp, outcome: Outcome, changed: bool) {
         OpKind::AtomicRmw => !changed,
         kind => reads(kind) && outcome == Outcome::Failed,
     };
-    match finds(op, thread) {
+    match finds(op, thread).map(|now| read.unwrap_or(now)) {
         Some(value) if only_read && me.read_history.pending => {
             if hashing {
                 let head = &mut loop_candidates(usize::from(thread)).heads[me.read_history.len];

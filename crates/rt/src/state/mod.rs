@@ -14,6 +14,7 @@ use raddle_vocab::policy::MAX_THREADS;
 
 pub use process_state::{Handover, PoolEntry, ProcessState};
 pub use run_state::{AnnouncedOp, Fiber, ReadySet, RunState, ThreadStatus, WaitStage};
+pub use thread_private::UpdateDetail;
 
 use crate::interpose::io::{net, overlay};
 use crate::interpose::thread::affinity::{Affinity, NOT_ASKED};

@@ -1,6 +1,7 @@
 //! The state of the process: never restored.
 
 use raddle_vocab::policy::{Chooser, MAX_THREADS, Policy};
+use raddle_wire::history::Histories;
 use raddle_wire::{Control, Job, Segment};
 
 use crate::interpose::thread::affinity::Processors;
@@ -116,6 +117,8 @@ pub struct ProcessState {
     pub exit_events: u64,
     /// Bits of `config_flag`.
     pub config_flags: u32,
+    /// Stores of atomic locations, in the shared file; null if they are not kept.
+    pub histories: *const Histories,
     /// Whether the program has atomic sections.
     pub has_sections: bool,
     /// Stack pointer of the controller while a fiber runs.
@@ -187,6 +190,7 @@ impl ProcessState {
             spurious: 0,
             exit_events: 0,
             config_flags: 0,
+            histories: core::ptr::null(),
             has_sections: false,
             controller_sp: 0,
             main_thread_pointer: 0,

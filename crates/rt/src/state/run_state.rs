@@ -47,6 +47,10 @@ pub enum ThreadStatus {
     Failed,
     /// It has left the process.
     Exited,
+    /// Before its pending operation, which it does not make in this run: the schedule says so.
+    Held,
+    /// The same, before a read that may be the last of a failed spin round.
+    HeldAtSpinRead,
 }
 
 /// An operation as a thread announces it.

@@ -12,6 +12,20 @@ use crate::spinloop::locked_poll::LockVisit;
 /// Bytes of a thread's name, the zero at the end included.
 pub const NAME_BYTES: usize = 16;
 
+/// What an atomic operation is beside what is announced of it.
+#[derive(Clone, Copy)]
+pub struct UpdateDetail {
+    /// How it combines, or its orders: [`raddle_vocab::update`].
+    pub how: u8,
+    /// What it combines with, or stores.
+    pub operand: u64,
+}
+
+impl UpdateDetail {
+    /// That of a load or a store.
+    pub const NONE: UpdateDetail = UpdateDetail { how: 0, operand: 0 };
+}
+
 /// What belongs to one thread.
 #[derive(Clone, Copy)]
 pub struct ThreadPrivate {
@@ -105,6 +119,9 @@ pub struct ThreadPrivate {
     pub interrupted: bool,
     /// Requests for its cancellation.
     pub cancel: Cancel,
+    /// What the atomic operation is, beside what is announced of it, that it stands before or has made last;
+    /// where stores are kept.
+    pub detail: UpdateDetail,
     /// What it found when the host was last told that it is held before its pending operation.
     pub held: Option<u64>,
     /// Whether it may have been held there.
@@ -181,6 +198,7 @@ impl ThreadPrivate {
         call: None,
         interrupted: false,
         cancel: Cancel::NEW,
+        detail: UpdateDetail::NONE,
         held: awaits::NOT_HELD,
         may_spin: false,
         last_poll: LastPoll::NONE,

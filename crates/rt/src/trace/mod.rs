@@ -14,8 +14,9 @@ use crate::arch::unwind::FRAME_POINTER_REGISTER;
 use crate::interpose::annotations::section;
 use crate::interpose::io::effects;
 use crate::interpose::process::couriers;
+use crate::interpose::sync::histories;
 use crate::spinloop::{awaits, detector};
-use crate::state::{AnnouncedOp, Fiber, ThreadStatus, process, run};
+use crate::state::{AnnouncedOp, Fiber, ThreadStatus, UpdateDetail, process, run};
 
 /// Bytes kept free behind `Hot::end` for the records at the end of a run.
 pub const RESERVE: usize = 1 << 18;
@@ -132,6 +133,13 @@ fn stack_of_step(kind: OpKind) {
         push_reserved(&[record::header(record::STACK, 0, run().hot.tid, frames.len as u32)]);
         push_reserved(&frames.addresses[..frames.len]);
     }
+}
+
+/// Records what the step before, an atomic operation, is beside its record: within the reserve, because a
+/// run is cut between operations, never within one.
+pub fn atomic_detail(flags: u8, tid: u16, behind: u16, detail: UpdateDetail) {
+    let header = record::header(record::ATOMIC_DETAIL, flags, tid, u32::from(behind));
+    push_reserved(&[header, detail.operand, u64::from(detail.how)]);
 }
 
 /// Records the key of the present state, which is no event; nothing if there is no room.
@@ -304,6 +312,9 @@ pub fn pending(tid: usize, fiber: &Fiber, blocked: bool) {
         found,
         0,
     ]);
+    if histories::are_kept() && op.kind.is_atomic_access() {
+        atomic_detail(flag::PENDING, tid as u16, 0, fiber.private.detail);
+    }
     if flags & flag::AWAIT != 0 && fiber.status == ThreadStatus::AtSpinRead {
         awaits::note(tid, flag::PENDING);
     }

@@ -6,15 +6,18 @@
 
 use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
-use raddle_vocab::{OpKind, Outcome};
+use raddle_vocab::update::{ADD, AND, CONTINUES, NAND, OR, SET, SUB, XOR};
+use raddle_vocab::{OpKind, Outcome, update as updates};
 
 use crate::arch::atomic16::exchange_16_if;
 use crate::arch::entry::{export, return_address};
+use crate::interpose::sync::histories::{self, History};
 use crate::sched::{self, virtual_time};
-use crate::spinloop::libstdcxx_spin;
-use crate::state::{AnnouncedOp, controlled};
+use crate::spinloop::{awaits, libstdcxx_spin};
+use crate::state::{AnnouncedOp, UpdateDetail, controlled, run};
 use crate::state_key;
 use crate::syscall::callers;
+use crate::trace;
 
 /// An integer that can be accessed atomically.
 pub trait Word: Copy + Eq {
@@ -25,6 +28,9 @@ pub trait Word: Copy + Eq {
 
     /// Its low 8 bytes, as a trace shows it.
     fn low(self) -> u64;
+
+    /// The word with these low 8 bytes, and zeros.
+    fn of_low(low: u64) -> Self;
 
     /// An operation of the running thread will use it.
     fn is_held(self);
@@ -40,14 +46,6 @@ pub trait Word: Copy + Eq {
     unsafe fn exchange_if(address: u64, old: Self, new: Self) -> Self;
 }
 
-const SET: u8 = 0;
-const ADD: u8 = 1;
-const SUB: u8 = 2;
-const AND: u8 = 3;
-const OR: u8 = 4;
-const XOR: u8 = 5;
-const NAND: u8 = 6;
-
 macro_rules! word {
     ($word:ty, $log_size:literal, $exchange_if:expr) => {
         impl Word for $word {
@@ -57,6 +55,12 @@ macro_rules! word {
             #[inline(always)]
             fn low(self) -> u64 {
                 self as u64
+            }
+
+            #[inline(always)]
+            #[allow(clippy::cast_lossless, reason = "one text for all widths")]
+            fn of_low(low: u64) -> Self {
+                low as $word
             }
 
             #[inline(always)]
@@ -140,6 +144,9 @@ pub extern "C" fn load<W: Word>(address: u64, given: i32, pc: u64) -> W {
         return unsafe { real_load(address) };
     }
     let op = op::<W>(OpKind::AtomicLoad, address, given, 0, pc);
+    if histories::are_kept() {
+        return weak(&op, |_| None, UpdateDetail::NONE);
+    }
     if libstdcxx_spin::repeats_failed_poll(&op) {
         return peek(address);
     }
@@ -181,6 +188,59 @@ fn real_update<W: Word>(how: u8, address: u64, operand: W) -> W {
     }
 }
 
+/// The mark of an operation that goes on with release sequences of its own thread.
+fn continues(pc: u64) -> u8 {
+    if callers::continues_sequences(pc) { CONTINUES } else { 0 }
+}
+
+/// An operation that reads the store that the schedule says, and returns what that holds. It may put another
+/// value right behind it. Words of 16 bytes have only their last store.
+#[inline(never)]
+fn weak<W: Word>(op: &AnnouncedOp, then: impl Fn(W) -> Option<W>, detail: UpdateDetail) -> W {
+    run().me().private.detail = detail;
+    sched::arrive(*op);
+    let behind = sched::stores_behind();
+    let now: W = peek(op.obj);
+    let history = if W::LOG_SIZE <= 3 { History::of(op.obj, W::LOG_SIZE, now.low()) } else { None };
+    let found = history.as_ref().map_or(now, |history| W::of_low(history.read(behind)));
+    awaits::about_to_read(found.low());
+    let mut op = *op;
+    let is_exchange = op.kind == OpKind::AtomicCas;
+    if let Some(stored) = then(found) {
+        if let Some(history) = &history {
+            history.insert(behind, stored.low());
+        }
+        if behind == 0 {
+            poke(op.obj, stored);
+        }
+        sched::commit(&op, Outcome::Done, stored.low(), found.low());
+    } else if is_exchange {
+        op.order = updates::parse_orders(detail.how).1;
+        sched::commit(&op, Outcome::Failed, 0, found.low());
+    } else {
+        sched::commit(&op, Outcome::Done, found.low(), 0);
+    }
+    trace::atomic_detail(0, run().hot.tid, behind, detail);
+    found
+}
+
+/// A store that has its turn, and is put where the schedule says.
+#[inline(never)]
+fn weak_store<W: Word>(op: &AnnouncedOp, value: W) {
+    let behind = sched::stores_behind();
+    let old: W = peek(op.obj);
+    if W::LOG_SIZE <= 3
+        && let Some(history) = History::of(op.obj, W::LOG_SIZE, old.low())
+    {
+        history.insert(behind, value.low());
+    }
+    if behind == 0 {
+        poke(op.obj, value);
+    }
+    sched::commit(op, Outcome::Done, value.low(), old.low());
+    trace::atomic_detail(0, run().hot.tid, behind, UpdateDetail::NONE);
+}
+
 /// An atomic store.
 pub extern "C" fn store<W: Word>(address: u64, value: W, given: i32, pc: u64) {
     if !controlled() {
@@ -190,6 +250,9 @@ pub extern "C" fn store<W: Word>(address: u64, value: W, given: i32, pc: u64) {
     let op = op::<W>(OpKind::AtomicStore, address, given, callers::continues_sequences(pc).into(), pc);
     value.is_held();
     sched::arrive(op);
+    if histories::are_kept() {
+        return weak_store(&op, value);
+    }
     let old: W = peek(address);
     poke(address, value);
     finish_write(&op, value.low(), old.low());
@@ -207,6 +270,11 @@ extern "C" fn update<W: Word, const HOW: u8, const NEW: bool>(address: u64, oper
     let old = if controlled() {
         let op = op::<W>(OpKind::AtomicRmw, address, given, 0, pc);
         operand.is_held();
+        if histories::are_kept() {
+            let detail = UpdateDetail { how: HOW | continues(pc), operand: operand.low() };
+            let old = weak(&op, |old| Some(W::combine(HOW, old, operand)), detail);
+            return if NEW { W::combine(HOW, old, operand) } else { old };
+        }
         sched::arrive(op);
         let old: W = peek(address);
         let value = W::combine(HOW, old, operand);
@@ -234,6 +302,11 @@ fn exchange_if<W: Word>(address: u64, expected: W, desired: W, orders: (i32, i32
     let mut op = op::<W>(OpKind::AtomicCas, address, orders.0, expected.low(), pc);
     expected.is_held();
     desired.is_held();
+    if histories::are_kept() {
+        let how = updates::orders(op.order, order(orders.1)) | continues(pc);
+        let detail = UpdateDetail { how, operand: desired.low() };
+        return weak(&op, |seen| (seen == expected).then_some(desired), detail);
+    }
     sched::arrive(op);
     let seen: W = peek(address);
     virtual_time::observe(address);

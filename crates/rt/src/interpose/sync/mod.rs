@@ -6,6 +6,7 @@ pub mod atomics;
 pub mod barrier;
 pub mod cond;
 pub mod futex;
+pub mod histories;
 pub mod mutex;
 pub mod once;
 pub mod rwlock;
