@@ -3,7 +3,7 @@
 use raddle_wire::limit;
 
 /// Each bit of the control block's word with its message.
-const SENTENCES: [(u64, &str); 26] = [
+const SENTENCES: [(u64, &str); 27] = [
     (limit::SOCKET, "a socket was used: what its other end does is not controlled, and cannot be undone between runs"),
     (
         limit::SHARED_MEMORY,
@@ -14,6 +14,10 @@ const SENTENCES: [(u64, &str); 26] = [
     (limit::CANCEL, "pthread_cancel reached a thread at a point where cancellation is not modelled"),
     (limit::SHARED_OBJECT, "a robust or process-shared object was used; it was treated as an ordinary one"),
     (limit::SYSTEM_CALL, "a system call was made that raddle does not know"),
+    (
+        limit::EXITS,
+        "several threads ended the process, with different exit statuses: not every order of these ends is tried",
+    ),
     (limit::EXIT_EVENTS, "threads went on after the process had exited for longer than --exit-events allows"),
     (
         limit::FILES,

@@ -320,6 +320,8 @@ pub mod limit {
     pub const IDLE_ROUNDS: u64 = 1 << 19;
     /// Threads went on as time passed when all scripted parties were done.
     pub const TIME_ALONE: u64 = 1 << 20;
+    /// Threads ended the process with different statuses, of which the first one counts.
+    pub const EXITS: u64 = 1 << 26;
     /// Paths were used while a directory on them, or the working directory, was changed.
     pub const PATHS: u64 = 1 << 21;
     /// Machine code that is observed from outside executed an atomic instruction or a fence.

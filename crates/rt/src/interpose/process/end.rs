@@ -4,11 +4,13 @@
 use core::ffi::c_void;
 
 use raddle_vocab::{OpKind, Outcome};
+use raddle_wire::limit;
 
 use crate::arch::entry::export;
 use crate::interpose::memory::leaks;
 use crate::interpose::process::couriers;
 use crate::sched;
+use crate::sched::controller::note_limit;
 use crate::state::{AnnouncedOp, ThreadStatus, controlled, process, run};
 use crate::syscall;
 use crate::syscall::libc_real::real;
@@ -110,7 +112,10 @@ fn announce_end(status: i32, pc: u64) {
 
 fn leave(status: i32) -> ! {
     let run = run();
-    run.exit.get_or_insert(kept(status));
+    if *run.exit.get_or_insert(kept(status)) != kept(status) {
+        // Another thread has ended the process before, but this end could have been the first one.
+        note_limit(limit::EXITS);
+    }
     let allowed = i64::try_from(process().exit_events).unwrap_or(i64::MAX);
     run.hot.events_left = run.hot.events_left.min(allowed);
     sched::leave(ThreadStatus::Exited)
