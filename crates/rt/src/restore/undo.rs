@@ -48,6 +48,8 @@ pub mod kind {
     pub const BREAK: u32 = 64;
     /// Descriptors out of the program's way that belong to the run.
     pub const FILES: u32 = 128;
+    /// Status flags of descriptors that were open at the root, such as `O_NONBLOCK`.
+    pub const FLAGS: u32 = 256;
 }
 
 struct Root {
@@ -60,6 +62,8 @@ struct Root {
     first: u32,
     /// Offset of each watched descriptor that has one.
     offsets: [i64; WATCHED],
+    /// Status flags of each watched descriptor that was open.
+    flags: [i32; WATCHED],
     open: [bool; WATCHED],
     copied: [bool; WATCHED],
     any_copied: bool,
@@ -92,6 +96,7 @@ static ROOT: Cell = Cell(UnsafeCell::new(Root {
     free: 0,
     first: 3,
     offsets: [-1; WATCHED],
+    flags: [0; WATCHED],
     open: [false; WATCHED],
     copied: [false; WATCHED],
     any_copied: false,
@@ -130,6 +135,8 @@ pub fn at_root() {
             continue;
         }
         root.first = root.first.max(descriptor as u32 + 1);
+        // SAFETY: asks for the flags.
+        root.flags[descriptor] = unsafe { syscall!(libc::SYS_fcntl, descriptor, libc::F_GETFL) } as i32;
         // Standard output and error grow from run to run; the others start at their offset at the
         // root.
         if descriptor == 1 || descriptor == 2 {
@@ -298,6 +305,13 @@ pub fn loses(descriptor: i32) {
     }
 }
 
+/// The run is about to change the status flags of the descriptor.
+pub fn changes_flags(descriptor: i32) {
+    if is_watched(descriptor) {
+        changed(kind::FLAGS);
+    }
+}
+
 /// Remembers the action that a signal had at the root, before the run changes it.
 pub fn save_action(signal: i32) {
     let root = root();
@@ -384,6 +398,9 @@ pub fn after_run() {
     if changed & kind::DESCRIPTORS != 0 {
         restore_descriptors(root);
     }
+    if changed & kind::FLAGS != 0 {
+        restore_flags(root);
+    }
     // SAFETY: each call restores what was noted at the root.
     unsafe {
         if changed & kind::DIRECTORY != 0 {
@@ -441,9 +458,23 @@ fn restore_descriptors(root: &Root) {
     restore_offsets();
 }
 
-/// Restores the offsets of files from before the run. They are all that a run in a process of its
-/// own changes in this one: both share the open files.
-pub fn restore_offsets() {
+/// Restores the status flags of descriptors from before the run.
+fn restore_flags(root: &Root) {
+    for descriptor in (0..WATCHED).filter(|&descriptor| root.open[descriptor]) {
+        // SAFETY: sets the flags that the open file had at the root.
+        unsafe { syscall!(libc::SYS_fcntl, descriptor, libc::F_SETFL, root.flags[descriptor]) };
+    }
+}
+
+/// Restores offsets and status flags of files from before the run. They are all that a run in a process
+/// of its own changes in this one: both share the open files.
+pub fn restore_open_files() {
+    restore_flags(root());
+    restore_offsets();
+}
+
+/// Restores the offsets of files from before the run.
+fn restore_offsets() {
     let root = root();
     for descriptor in (0..WATCHED).filter(|&descriptor| root.offsets[descriptor] >= 0) {
         // SAFETY: moves to where the file stood at the root.

@@ -158,7 +158,7 @@ fn fork_once(process: &mut ProcessState, job: *mut Job, number: u32) {
     let mut status = 0i32;
     // SAFETY: waits for the own child.
     while unsafe { syscall!(libc::SYS_wait4, child, &raw mut status, 0, 0usize) } == -(libc::EINTR as isize) {}
-    crate::restore::undo::restore_offsets();
+    crate::restore::undo::restore_open_files();
     // SAFETY: the job lies in the shared file.
     unsafe {
         if status != 0 && (&raw const (*job).trace_bytes).read_volatile() == 0 {

@@ -524,6 +524,9 @@ extern "C" fn control_descriptor(descriptor: i32, command: i32, argument: usize,
         }
         return result as i32;
     }
+    if command == libc::F_SETFL && controlled() {
+        undo::changes_flags(descriptor);
+    }
     // SAFETY: passes on what the caller gave.
     let result = unsafe { hidden::fcntl(descriptor, command, argument) };
     if result >= 0 && controlled() && matches!(command, libc::F_DUPFD | libc::F_DUPFD_CLOEXEC) {

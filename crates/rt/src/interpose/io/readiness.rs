@@ -345,6 +345,9 @@ extern "C" fn control_device(descriptor: i32, request: u64, argument: usize, pc:
         }
         // What it answers may be something else in every run.
         undo::changed(undo::kind::OTHER);
+        if request == libc::FIONBIO {
+            undo::changes_flags(descriptor);
+        }
         touch(argument as *const u8, ANY.max((request >> 16 & 0x3fff) as usize));
     }
     // SAFETY: passes on what the caller gave.
