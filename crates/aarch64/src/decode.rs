@@ -1,7 +1,7 @@
 //! Decoding one instruction. Sections of the Arm Architecture Reference Manual (C4.1) name the groups.
 
 use raddle_liveness::{
-    Base, Comparison, ControlFlow, Instruction, KnownValue, OperandAccess, StackEffect, StackOperand,
+    Base, Comparison, ControlFlow, Flags, Instruction, KnownValue, OperandAccess, StackEffect, StackOperand,
 };
 
 use crate::memory;
@@ -65,6 +65,8 @@ pub(crate) const NOTHING: Instruction = Instruction {
     values: 0,
     changes: 0,
     only_reads: false,
+    updates: false,
+    flags: Flags::Unknown,
     known: KnownValue::Nothing,
     comparison: Comparison::None,
     on_equal: None,

@@ -1,4 +1,4 @@
-//! `./x bench [apps|check|checkpoints|engine|predict|pruning|scale|verdict]`: benchmarks of raddle. They print
+//! `./x bench [apps|check|checkpoints|compare|engine|predict|pruning|scale|verdict]`: benchmarks of raddle. They print
 //! ratios of figures from the same run, because machines are shared and noisy. `apps` needs a network, and
 //! is run only if it is asked for.
 
@@ -6,6 +6,7 @@ mod apps;
 mod chart;
 mod check;
 mod checkpoints;
+mod compare;
 mod engine;
 mod predict;
 mod pruning;
@@ -22,14 +23,15 @@ fn main() {
         return end(apps::run(&what[1..]));
     }
     let wants = |name: &str| what.is_empty() || what.iter().any(|given| given == name);
-    let known = ["apps", "check", "checkpoints", "engine", "predict", "pruning", "scale", "verdict"];
+    let known = ["apps", "check", "checkpoints", "compare", "engine", "predict", "pruning", "scale", "verdict"];
     if let Some(unknown) = what.iter().find(|given| !known.contains(&given.as_str())) {
         eprintln!("bench: there is no benchmark called {unknown}; there are: {}", known.join(", "));
         std::process::exit(2);
     }
-    let all: [(&str, Benchmark); 7] = [
+    let all: [(&str, Benchmark); 8] = [
         ("check", check::run),
         ("checkpoints", checkpoints::run),
+        ("compare", compare::run),
         ("engine", engine::run),
         ("predict", predict::run),
         ("pruning", pruning::run),

@@ -10,10 +10,14 @@ use raddle_exec::open_values::OpenValues;
 use raddle_exec::scripts::{self, PartyScript};
 use raddle_vocab::party::PartyRole;
 
+use crate::agent::AgentArgs;
 use crate::cluster::args::{CoordinateArgs, StatusArgs, WorkerArgs};
 use crate::error::CommandError;
 use crate::formats::Format;
+use crate::remote_args::RemoteArgs;
 pub use crate::semantics_args::{GranularityArg, MemoryArg};
+use crate::statuses::Statuses;
+use crate::values::{size, variable};
 
 /// Runs real C and C++ programs under every thread schedule that matters.
 #[derive(Debug, Parser)]
@@ -22,6 +26,13 @@ pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+// What all commands take. (Text for help here would be that of the command.)
+#[derive(Debug, Args)]
+pub struct OutputArgs {
     /// When to use colours
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value = "auto")]
     pub color: ColorArg,
@@ -50,6 +61,8 @@ pub enum Command {
     Worker(Box<WorkerArgs>),
     /// Show the searches under way on a NATS server
     Status(Box<StatusArgs>),
+    /// Run programs of this machine for searches on other ones (--target)
+    Agent(Box<AgentArgs>),
     /// Make one controlled execution
     Run(Box<RunArgs>),
     /// Run a witness, schedule or trace again
@@ -236,6 +249,9 @@ pub struct TargetArgs {
     /// 0,1,5 or int=-1..3,uchar=0,255 [default: 0,1]
     #[arg(long, value_name = "SPEC", value_parser = OpenValues::parse, allow_hyphen_values = true)]
     pub nondet: Option<OpenValues>,
+    /// Where the program runs
+    #[command(flatten)]
+    pub remote: RemoteArgs,
 }
 
 /// What is seen of a program.
@@ -266,6 +282,7 @@ impl TargetArgs {
         if let Some(directory) = self.cwd.as_deref().filter(|directory| !directory.is_dir()) {
             return Err(CommandError(format!("{}: there is no such directory (--cwd)", directory.display())));
         }
+        let program = self.remote.place(program)?;
         let program = program.env(self.env.clone()).directory(self.cwd.clone());
         let program = program.args(args).stdin(self.stdin.clone());
         let program = program.exit_events(self.exit_events).share_files(self.share_files);
@@ -432,9 +449,9 @@ pub struct CheckArgs {
     /// Treat warnings as errors
     #[arg(long)]
     pub werror: bool,
-    /// Statuses beside 0 that the program may exit with: any other one is an error
-    #[arg(long, value_name = "N,..", value_delimiter = ',', allow_negative_numbers = true)]
-    pub allow_exit: Vec<i32>,
+    /// Statuses beside 0 that the program may exit with, as 1-3,7: any other one is an error
+    #[arg(long, value_name = "N,..", value_delimiter = ',', value_parser = Statuses::parse, allow_hyphen_values = true)]
+    pub allow_exit: Vec<Statuses>,
     /// Take this code for harmless although it was compiled without raddle: a file, with * and ?
     #[arg(long, value_name = "NAME", action = clap::ArgAction::Append)]
     pub trust: Vec<String>,
@@ -588,6 +605,9 @@ pub struct ReplayArgs {
     /// Show the program's own output
     #[arg(long)]
     pub show_output: bool,
+    /// Where the program runs
+    #[command(flatten)]
+    pub remote: RemoteArgs,
 }
 
 /// `raddle predict`.
@@ -708,29 +728,6 @@ pub struct ShowArgs {
 /// A positive number.
 fn positive() -> RangedU64ValueParser<u64> {
     clap::value_parser!(u64).range(1..)
-}
-
-/// A number of bytes, with K, M or G behind it.
-fn size(text: &str) -> Result<u64, String> {
-    let digits = text.trim_end_matches(['K', 'M', 'G', 'k', 'm', 'g']);
-    let shift = match text[digits.len()..].to_ascii_uppercase().as_str() {
-        "" => 0,
-        "K" => 10,
-        "M" => 20,
-        "G" => 30,
-        _ => return Err("give a number of bytes, such as 500M or 2G".into()),
-    };
-    let number = digits.parse::<u64>().ok().filter(|&number| number > 0);
-    let bytes = number.and_then(|number| number.checked_mul(1 << shift));
-    bytes.ok_or_else(|| "give a number of bytes, such as 500M or 2G".into())
-}
-
-/// A variable with its value.
-fn variable(text: &str) -> Result<(OsString, OsString), String> {
-    match text.split_once('=') {
-        Some((name, value)) if !name.is_empty() => Ok((name.into(), value.into())),
-        _ => Err("give a name and a value, as in NAME=VALUE".into()),
-    }
 }
 
 /// A positive number of seconds.

@@ -9,12 +9,13 @@ pub mod progress;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use raddle_engine::directory::{REPORT, RunDirectory, load_traces, usual_directory};
 use raddle_engine::frameworks::Framework;
 use raddle_engine::{
-    CheckOptions, Checker, Durability, Interrupted, Observer, Program, Progress, Trust, can_go_on, durable,
+    CheckOptions, Checker, Durability, Interrupted, Observer, Program, Progress, Trust, UnseenCode, can_go_on, durable,
     granularity_word, has_panicked,
 };
 use raddle_exec::interrupt;
@@ -29,8 +30,9 @@ use crate::exit_codes;
 use crate::formats::{self, Format};
 use crate::frameworks;
 use crate::known::Known;
-use crate::last_resort::{LastResort, StopCause};
+use crate::last_resort::{AfterGivingUp, LastResort, StopCause};
 use crate::serve::Live;
+use crate::statuses::Statuses;
 use crate::watch;
 use build::Input;
 use printer::Printer;
@@ -43,6 +45,7 @@ const LONG: Duration = Duration::from_secs(10);
 pub fn run(args: &CheckArgs, words: &[OsString]) -> CommandResult {
     options(args)?.validate().map_err(raddle_engine::Error::from)?;
     interrupt::install()?;
+    args.target.remote.accept(&[(args.watch, "--watch"), (args.framework.is_some() || args.gtest, "--framework")])?;
     if args.watch { watch::run(&args.inputs, || once(args, words)) } else { once(args, words) }
 }
 
@@ -110,6 +113,7 @@ pub struct How<'a> {
 }
 
 /// One test case of several.
+#[derive(Clone)]
 pub struct SuitePart {
     /// Its name.
     pub title: String,
@@ -119,6 +123,12 @@ pub struct SuitePart {
     pub framework: Option<Framework>,
     /// Whether standard output belongs to a report of all test cases.
     pub silent: bool,
+    /// A first, short search: what it finds is shown only if it is the last one.
+    pub is_first_pass: bool,
+    /// When the command began.
+    pub begun: Instant,
+    /// Takes the report if the check has to be given up.
+    pub given_up: Sender<Result<Report, CommandError>>,
 }
 
 /// Checks one program, or goes on with that, and tells what came of it.
@@ -135,12 +145,14 @@ pub fn check_with(
     let How { durability, interrupted, part } = how;
     options(args)?.validate().map_err(raddle_engine::Error::from)?;
     let input = Input::of(&args.inputs)?;
+    args.target.remote.accept(&[(input.is_sources(), "a source file")])?;
     let directory = directory(args, &input);
     RunDirectory::create(&directory)?;
     let (begun, mut options) = (Instant::now(), options(args)?);
     let words = [options.strategy.word(), granularity_word(options.granularity), options.property().word()];
     let known = Known::new(&input.name(), &args.args, words, options.memory);
-    let last_resort = watch(args, &known, &directory);
+    let journal = durability.as_ref().map(|durability| durability.directory.clone());
+    let last_resort = watch(args, &known, &directory, journal.clone(), part);
     // A search goes on with the program that was built for it.
     let program = match (&interrupted, input.built(&directory)) {
         (Some(_), Some(built)) => built,
@@ -151,7 +163,7 @@ pub fn check_with(
     if let Some(part) = part {
         options.framework = part.framework;
         program = program.named(part.title.clone());
-        line.say_first(format!("{} {}: ", part.progress, part.title));
+        line.say_first(format!("{} {}: ", part.progress, part.title), part.begun);
     }
     if args.shown.serve {
         let live = Live::open(&input.name())?;
@@ -160,9 +172,8 @@ pub fn check_with(
     }
     // Compiling takes from the same time.
     options.time_limit = options.time_limit.map(|limit| limit.saturating_sub(begun.elapsed()));
-    let mut display = Display { line, known };
+    let mut display = Display { line, known, last_resort, tells_news: part.is_none_or(|part| !part.is_first_pass) };
     let mut checker = Checker::new(program).options(options).directory(&directory);
-    let journal = durability.as_ref().map(|durability| durability.directory.clone());
     if let Some(durability) = durability {
         checker = checker.durable(durability);
     }
@@ -171,7 +182,6 @@ pub fn check_with(
     }
     let mut checker = set_up(checker);
     let report = checker.run(&mut display)?;
-    last_resort.stand_down();
     let Display { line, .. } = display;
     line.finish();
     let printer = Printer::new(args, &input.name()).part(part);
@@ -187,10 +197,12 @@ pub fn check_with(
         }
         None => None,
     };
-    printer.findings(&run);
-    printer.summary(&run.report, &directory);
+    if part.is_none_or(|part| !part.is_first_pass || is_decided(&run.report)) {
+        printer.findings(&run);
+        printer.summary(&run.report, &directory);
+    }
     if let Some(saved) = saved.filter(|_| !args.shown.quiet) {
-        say(&format!("raddle: to go on with this search: raddle resume {}", saved.display()));
+        tell_saved(&saved);
     }
     for (line, text) in checker.unused_suppressions() {
         say(&format!("raddle: suppression in line {line} was not needed: {text}"));
@@ -200,24 +212,56 @@ pub fn check_with(
 }
 
 /// Watches the check, which is to end soon after its time limit or a signal.
-fn watch(args: &CheckArgs, known: &Known, directory: &Path) -> LastResort {
-    let (known, args, directory) = (known.clone(), args.clone(), directory.to_path_buf());
+fn watch(
+    args: &CheckArgs,
+    known: &Known,
+    directory: &Path,
+    journal: Option<PathBuf>,
+    part: Option<&SuitePart>,
+) -> LastResort {
+    let (known, args, directory, part) = (known.clone(), args.clone(), directory.to_path_buf(), part.cloned());
     let limit = args.time_limit.map(Duration::from_secs_f64);
-    LastResort::watch(limit, move |cause| give_up(&known, cause, &args, &directory))
+    LastResort::watch(limit, move |cause| {
+        let report = give_up(&known, cause, &args, &directory, part.as_ref());
+        match part {
+            None => {
+                if let Some(saved) = journal.filter(|path| !args.shown.quiet && path.join(durable::JOURNAL).exists()) {
+                    tell_saved(&saved);
+                }
+                AfterGivingUp::Exit(status(&report))
+            }
+            Some(part) => {
+                let _ = part.given_up.send(Ok(report));
+                AfterGivingUp::GoOn
+            }
+        }
+    })
+}
+
+fn tell_saved(saved: &Path) {
+    say(&format!("raddle: to go on with this search: raddle resume {}", saved.display()));
+}
+
+/// Whether a first, short search has said all there is to say.
+pub fn is_decided(report: &Report) -> bool {
+    report.reason.as_ref().is_none_or(|reason| reason.code != "max-executions")
 }
 
 /// Says what is known so far.
-fn give_up(known: &Known, cause: StopCause, args: &CheckArgs, directory: &Path) -> u8 {
-    let report = known.report(cause, args.werror);
+fn give_up(known: &Known, cause: StopCause, args: &CheckArgs, directory: &Path, part: Option<&SuitePart>) -> Report {
+    let mut report = known.report(cause, args.werror);
+    if let Some(part) = part {
+        report.program.clone_from(&part.title);
+    }
     let run = ReportBundle { traces: load_traces(directory, &report.findings), report };
     let saved = formats::write(&run, Format::Json, &directory.join(REPORT));
     if let Err(error) = saved.and_then(|()| write_reports(args, &run)) {
         say(&format!("raddle: {error}"));
     }
-    let printer = Printer::new(args, &run.report.program);
+    let printer = Printer::new(args, &run.report.program).part(part);
     printer.findings(&run);
     printer.summary(&run.report, directory);
-    status(&run.report)
+    run.report
 }
 
 /// What the arguments ask the engine for.
@@ -238,7 +282,7 @@ fn options(args: &CheckArgs) -> Result<CheckOptions, CommandError> {
         cache: args.cache,
         self_check: args.self_check,
         warnings_are_errors: args.werror,
-        allowed_exits: args.allow_exit.clone(),
+        allowed_exits: args.allow_exit.iter().flat_map(Statuses::each).collect(),
         framework: None,
         trust: Trust { names: args.trust.clone(), strict: args.strict },
         suppressions: suppressions(args)?,
@@ -264,6 +308,9 @@ fn suppressions(args: &CheckArgs) -> Result<Suppressions, CommandError> {
 struct Display {
     line: ProgressLine,
     known: Known,
+    last_resort: LastResort,
+    /// Whether findings are printed while the check runs. Behind a first pass they are told anyway.
+    tells_news: bool,
 }
 
 impl Observer for Display {
@@ -272,9 +319,19 @@ impl Observer for Display {
         self.line.finding(finding);
     }
 
-    fn grouped(&mut self, findings: &[Finding]) {
+    fn grouped(&mut self, findings: &[Finding], is_settled: bool) {
         self.known.grouped(findings);
-        self.line.grouped(findings);
+        if is_settled && self.tells_news {
+            self.line.grouped(findings);
+        }
+    }
+
+    fn started(&mut self, code: &UnseenCode) {
+        self.known.started(code);
+    }
+
+    fn concluded(&mut self) -> bool {
+        self.last_resort.stand_down()
     }
 
     fn progress(&mut self, progress: &Progress<'_>) {

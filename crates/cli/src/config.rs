@@ -5,6 +5,8 @@ use std::ffi::{OsStr, OsString};
 
 use clap::{Arg, ArgAction, CommandFactory};
 
+use raddle_exec::remote::TOKEN_VARIABLE;
+
 use crate::args::Cli;
 use crate::error::{CommandError, say};
 
@@ -13,13 +15,14 @@ const FILE: &str = "raddle.toml";
 /// The variable.
 const VARIABLE: &str = "RADDLE_OPTIONS";
 /// Variables that mean something.
-const KNOWN: [&str; 7] = [
+const KNOWN: [&str; 8] = [
     VARIABLE,
     "RADDLE_CC",
     "RADDLE_CXX",
     "RADDLE_CC_VERBOSE",
     "RADDLE_CC_INSIDE",
     "RADDLE_HIDE_TSAN",
+    TOKEN_VARIABLE,
     crate::log::VARIABLE,
 ];
 

@@ -10,7 +10,7 @@ use raddle_exec::interrupt;
 use crate::args::CspCheckArgs;
 use crate::error::{CommandError, CommandResult, say};
 use crate::exit_codes;
-use crate::last_resort::LastResort;
+use crate::last_resort::{AfterGivingUp, LastResort};
 
 /// Words of memory that go with each state of the budget.
 const CELLS_PER_STATE: u64 = 20;
@@ -24,7 +24,7 @@ pub fn check(args: &CspCheckArgs) -> CommandResult {
     let cancel = move || interrupt::requested() || end.is_some_and(|end| Instant::now() >= end);
     let last_resort = LastResort::watch(limit, |cause| {
         say(&format!("raddle: no assertion was decided: {}", cause.reason().text));
-        exit_codes::OPEN
+        AfterGivingUp::Exit(exit_codes::OPEN)
     });
     let limits = Limits {
         states: usize::try_from(args.max_states).unwrap_or(usize::MAX),

@@ -8,14 +8,17 @@ mod ctest;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::mpsc;
+use std::time::Instant;
 
-use raddle_engine::directory::{REPORT, ROOT, RunDirectory, load_traces};
+use raddle_engine::directory::{EARLIER, REPORT, ROOT, RunDirectory, load_traces};
 use raddle_engine::frameworks::{Framework, TestCase};
-use raddle_engine::has_panicked;
+use raddle_engine::{StrategyName, has_panicked};
 use raddle_exec::interrupt;
-use raddle_model::finding::{Reason, Report, TestVerdict, Verdict};
+use raddle_model::finding::{Finding, Reason, Report, TestVerdict, Verdict};
 use raddle_model::weak::MemoryModel;
 use raddle_report::bundle::ReportBundle;
+use raddle_report::escape::clean;
 use raddle_report::junit::{self, Case};
 
 use crate::args::{CheckArgs, FrameworkArg, ShownArgs};
@@ -24,6 +27,12 @@ use crate::error::{CommandError, CommandResult, say};
 use crate::exit_codes;
 use crate::formats::{self, Format};
 use crate::known::Known;
+
+/// Executions of each test case in the first pass: the first searches of the default strategy.
+const FIRST_PASS: u64 = 384;
+
+/// Bytes for the stack of a thread that checks, as the first thread of a process has.
+const STACK: usize = 8 << 20;
 
 /// Characters of a directory's name.
 const LONGEST_NAME: usize = 100;
@@ -72,47 +81,159 @@ pub fn run(args: &CheckArgs, wanted: FrameworkArg) -> CommandResult {
         return Err(CommandError("there is no such test case (--test)".into()));
     }
     let directories = directories(&tests);
-    let mut reports: Vec<Report> = Vec::new();
-    for (index, (test, directory)) in tests.iter().zip(&directories).enumerate() {
-        if interrupt::requested() {
-            break;
-        }
-        let part = SuitePart {
-            title: test.title.clone(),
-            progress: format!("test {}/{}", index + 1, tests.len()),
-            framework: test.framework,
-            silent: args.shown.takes_output(),
-        };
-        let one = arguments(args, test, base.join(directory));
-        let report = check::check(&one, How { part: Some(&part), ..How::default() })?;
-        say(&format!("raddle: {}: {:<11} {}", part.progress, report.verdict.word(), test.title));
-        reports.push(report);
-    }
+    let suite = Suite { args, base: &base, tests: &tests, directories: &directories, begun: Instant::now() };
+    let reports = suite.check()?;
     let report = merged(args, &name, &tests, &directories, &reports);
     let run = ReportBundle { traces: load_traces(&base, &report.findings), report };
     formats::write(&run, Format::Json, &base.join(REPORT))?;
     let mut shown = args.clone();
     if let Some(path) = shown.shown.junit.take() {
-        write_suite(&path, &suite(&name, &tests, &reports))?;
+        write_suite(&path, &junit_of(&name, &tests, &reports))?;
     }
     check::write_reports(&shown, &run)?;
     Ok(summary(&tests, &reports))
 }
 
 /// Says what came of all, and returns the status.
-fn summary(tests: &[TestRun], reports: &[Report]) -> u8 {
-    let count = |verdict| reports.iter().filter(|report| report.verdict == verdict).count();
+fn summary(tests: &[TestRun], reports: &[Option<Report>]) -> u8 {
+    let count = |verdict| reports.iter().flatten().filter(|report| report.verdict == verdict).count();
     let (verified, bugs, open) = (count(Verdict::Verified), count(Verdict::Bug), count(Verdict::Incomplete));
-    let left = match tests.len() - reports.len() {
+    let is_open = |report: &Option<Report>| report.as_ref().is_none_or(is_interrupted);
+    let left: Vec<&str> =
+        tests.iter().zip(reports).filter(|(_, report)| is_open(report)).map(|(test, _)| &*test.title).collect();
+    let absent = match reports.iter().filter(|report| report.is_none()).count() {
         0 => String::new(),
-        left => format!(", {left} not checked: interrupted"),
+        absent => format!(", {absent} not checked: interrupted"),
     };
-    say(&format!("raddle: {} tests: {verified} verified, {bugs} with a bug, {open} incomplete{left}", tests.len()));
+    say(&format!("raddle: {} tests: {verified} verified, {bugs} with a bug, {open} incomplete{absent}", tests.len()));
+    if !left.is_empty() {
+        say(&format!(
+            "raddle: interrupted in or before {}: the searches of test cases cannot be resumed; `--test NAME` checks \
+             single ones anew",
+            left.join(", ")
+        ));
+    }
     match (bugs, open) {
-        _ if reports.iter().any(has_panicked) => exit_codes::UNUSABLE,
-        (0, 0) if left.is_empty() => exit_codes::FINE,
+        _ if reports.iter().flatten().any(has_panicked) => exit_codes::UNUSABLE,
+        (0, 0) if absent.is_empty() => exit_codes::FINE,
         (0, _) => exit_codes::OPEN,
         _ => exit_codes::FOUND,
+    }
+}
+
+fn is_interrupted(report: &Report) -> bool {
+    report.reason.as_ref().is_some_and(|reason| reason.code == "interrupted")
+}
+
+/// The test cases that are to be checked, and how.
+struct Suite<'a> {
+    args: &'a CheckArgs,
+    base: &'a Path,
+    tests: &'a [TestRun],
+    directories: &'a [String],
+    begun: Instant,
+}
+
+impl Suite<'_> {
+    /// Checks all of them. A first pass makes a bounded number of runs of each, so that a large one does not
+    /// keep the others waiting; what that leaves open is searched in full, one test case after the other. The
+    /// report of a test case is absent if a signal came before its turn.
+    fn check(&self) -> Result<Vec<Option<Report>>, CommandError> {
+        let limit = self.args.max_executions;
+        let has_first_pass = self.tests.len() > 1 && limit.is_none_or(|limit| limit > FIRST_PASS);
+        let mut reports: Vec<Option<Report>> = vec![None; self.tests.len()];
+        if has_first_pass {
+            for (index, report) in reports.iter_mut().enumerate() {
+                if interrupt::requested() {
+                    break;
+                }
+                *report = Some(self.one(index, true)?);
+            }
+        }
+        for (index, report) in reports.iter_mut().enumerate() {
+            let first = report.take();
+            *report = match first {
+                Some(first) if check::is_decided(&first) => Some(first),
+                first if interrupt::requested() => first.map(|first| self.cut_short(index, first)).transpose()?,
+                Some(first) => Some(self.searched_in_full(index, first)?),
+                None if has_first_pass => None,
+                None => Some(self.one(index, false)?),
+            };
+        }
+        Ok(reports)
+    }
+
+    /// The full search of a test case. If it ends too early to find again what the first one found, that stays.
+    fn searched_in_full(&self, index: usize, first: Report) -> Result<Report, CommandError> {
+        let directory = self.base.join(&self.directories[index]);
+        let aside = self.base.join(format!("{}.first", self.directories[index]));
+        let _ = std::fs::remove_dir_all(&aside);
+        std::fs::rename(&directory, &aside)?;
+        let full = self.one(index, false)?;
+        let is_there = |finding: &Finding| {
+            full.findings.iter().any(|other| (other.kind, &other.message) == (finding.kind, &finding.message))
+        };
+        if first.findings.iter().all(is_there) {
+            let (old, new) = (aside.join(EARLIER), directory.join(EARLIER));
+            if old.is_dir() && !new.exists() {
+                std::fs::rename(old, new)?;
+            }
+            std::fs::remove_dir_all(&aside)?;
+            return Ok(full);
+        }
+        std::fs::remove_dir_all(&directory)?;
+        std::fs::rename(&aside, &directory)?;
+        self.with_reason(index, first, full.reason)
+    }
+
+    /// A test case whose full search was not begun.
+    fn cut_short(&self, index: usize, first: Report) -> Result<Report, CommandError> {
+        let text = format!("the search was interrupted behind a first pass of {FIRST_PASS} executions");
+        self.with_reason(index, first, Some(Reason { code: "interrupted".into(), text }))
+    }
+
+    fn with_reason(&self, index: usize, mut report: Report, reason: Option<Reason>) -> Result<Report, CommandError> {
+        report.reason = reason;
+        let directory = self.base.join(&self.directories[index]);
+        let run = ReportBundle { traces: load_traces(&directory, &report.findings), report };
+        formats::write(&run, Format::Json, &directory.join(REPORT))?;
+        Ok(run.report)
+    }
+
+    /// Checks one test case, on a thread of its own: one that does not end behind its time limit is left to
+    /// itself, and the others are still checked.
+    fn one(&self, index: usize, is_first_pass: bool) -> Result<Report, CommandError> {
+        let test = &self.tests[index];
+        let (tell, told) = mpsc::channel();
+        let part = SuitePart {
+            title: test.title.clone(),
+            progress: format!("test {}/{}", index + 1, self.tests.len()),
+            framework: test.framework,
+            silent: self.args.shown.takes_output(),
+            is_first_pass,
+            begun: self.begun,
+            given_up: tell.clone(),
+        };
+        let mut args = arguments(self.args, test, self.base.join(&self.directories[index]));
+        if is_first_pass {
+            args.max_executions = Some(FIRST_PASS);
+        }
+        let (title, progress) = (part.title.clone(), part.progress.clone());
+        let check = move || {
+            let _ = tell.send(check::check(&args, How { part: Some(&part), ..How::default() }));
+        };
+        std::thread::Builder::new().stack_size(STACK).spawn(check)?;
+        // The first answer counts. A panic was told to the user where it came up.
+        let answer = told.recv().map_err(|_| CommandError(format!("{title} was not checked to its end")))?;
+        let report = answer?;
+        if !is_first_pass || check::is_decided(&report) {
+            say(&format!("raddle: {progress}: {:<11} {title}", report.verdict.word()));
+        } else {
+            for finding in report.findings.iter().filter(|finding| finding.group.is_none()) {
+                say(&format!("raddle: {progress} {title}: found {}: {}", finding.id, clean(&finding.message)));
+            }
+        }
+        Ok(report)
     }
 }
 
@@ -184,12 +305,21 @@ fn directories(tests: &[TestRun]) -> Vec<String> {
 }
 
 /// One report of all test cases. Findings are named by test case and id.
-fn merged(args: &CheckArgs, name: &str, tests: &[TestRun], directories: &[String], reports: &[Report]) -> Report {
-    let words = reports.first().map_or(["", "", ""], |one| [&*one.strategy, &*one.granularity, &*one.property]);
-    let memory_model = reports.first().map_or_else(MemoryModel::default, |one| one.memory_model);
+fn merged(
+    args: &CheckArgs,
+    name: &str,
+    tests: &[TestRun],
+    directories: &[String],
+    reports: &[Option<Report>],
+) -> Report {
+    let known: Vec<&Report> = reports.iter().flatten().collect();
+    // Which of its searches had the last word differs between test cases.
+    let strategy = StrategyName::from(args.strategy).word();
+    let words = known.first().map_or([strategy, "", ""], |one| [strategy, &*one.granularity, &*one.property]);
+    let memory_model = known.first().map_or_else(MemoryModel::default, |one| one.memory_model);
     let mut all = Known::new(name, &args.args, words, memory_model).empty();
-    let has = |verdict| reports.iter().any(|report| report.verdict == verdict);
-    let is_whole = reports.len() == tests.len();
+    let has = |verdict| known.iter().any(|report| report.verdict == verdict);
+    let is_whole = known.len() == tests.len();
     all.verdict = match () {
         () if has(Verdict::Bug) => Verdict::Bug,
         () if has(Verdict::Incomplete) || !is_whole => Verdict::Incomplete,
@@ -198,10 +328,11 @@ fn merged(args: &CheckArgs, name: &str, tests: &[TestRun], directories: &[String
     let text = "not all test cases were checked".to_string();
     all.reason = match all.verdict {
         Verdict::Incomplete if !is_whole => Some(Reason { code: "interrupted".into(), text }),
-        Verdict::Incomplete => reports.iter().find_map(|report| report.reason.clone()),
+        Verdict::Incomplete => known.iter().find_map(|report| report.reason.clone()),
         _ => None,
     };
     for ((report, test), directory) in reports.iter().zip(tests).zip(directories) {
+        let Some(report) = report else { continue };
         let stats = &report.stats;
         all.stats.executions += stats.executions;
         all.stats.transitions += stats.transitions;
@@ -227,13 +358,14 @@ fn merged(args: &CheckArgs, name: &str, tests: &[TestRun], directories: &[String
     all
 }
 
-fn suite(program: &str, tests: &[TestRun], reports: &[Report]) -> String {
+fn junit_of(program: &str, tests: &[TestRun], reports: &[Option<Report>]) -> String {
     let case = |(test, report)| {
         let (test, report): (&TestRun, &Report) = (test, report);
         let class = if test.suite.is_empty() { program } else { &test.suite };
         (class.to_string(), test.name.clone(), report)
     };
-    let all: Vec<_> = tests.iter().zip(reports).map(case).collect();
+    let all: Vec<_> =
+        tests.iter().zip(reports).filter_map(|(test, report)| Some((test, report.as_ref()?))).map(case).collect();
     let cases: Vec<Case<'_>> = all.iter().map(|(class, name, report)| Case { class, name, report }).collect();
     junit::suite(program, &cases)
 }

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use raddle_engine::Replay;
+use raddle_engine::{DebuggedRun, Replay};
 use raddle_exec::emulator::Emulator;
-use raddle_exec::{NativeTarget, RestoreMode, interrupt};
+use raddle_exec::{NativeTarget, interrupt};
 use raddle_vocab::OpKind;
 
 use crate::args::ReplayArgs;
@@ -35,23 +35,22 @@ pub fn debug(args: &ReplayArgs, replay: &Replay) -> CommandResult {
     }
 }
 
-/// One run in gdb. It gets a process of its own, because the write-protected pages of a snapshot would look
-/// like crashes to the user.
+/// One run in gdb.
 fn debug_once(replay: &Replay, event: Option<u64>, place: &Path, again: &Path) -> CommandResult {
-    let (mut options, plan) = replay.for_debugger(event.is_some())?;
-    options.mode = RestoreMode::Fork;
-    options.hang_timeout = Duration::MAX;
-    let program = std::path::absolute(&options.program)?;
+    let program = std::path::absolute(replay.program_path())?;
     if Emulator::for_program(&program).map_err(raddle_engine::Error::from)?.is_some() {
         let advice = "gdb cannot be attached to a program that is emulated: replay the recording on a machine with \
                       the program's processor, or look at it with `--break-at EVENT` and without `--gdb`";
         return Err(CommandError(advice.into()));
     }
-    let mut target = NativeTarget::start(options).map_err(raddle_engine::Error::from)?;
+    let DebuggedRun { mut options, plan, saved, knowledge, failure } = replay.for_debugger(event.is_some())?;
+    options.hang_timeout = Duration::MAX;
+    let target = NativeTarget::start_again(options, saved, &knowledge);
+    let mut target = target.map_err(raddle_engine::Error::from)?;
     let process = target.process_id().ok_or_else(|| CommandError("the program has ended".into()))?;
     let heartbeat = target.heartbeat_address().ok_or_else(|| CommandError("the program shares no memory".into()))?;
     let script = place.join("raddle.py");
-    let figures = Figures { heartbeat, process: process.to_string(), program: &program, again, event };
+    let figures = Figures { heartbeat, process: process.to_string(), program: &program, again, event, failure };
     std::fs::write(&script, commands(&figures))?;
     // Stopped until gdb has attached; otherwise the run would be over before.
     let stopped = Command::new("kill").args(["-STOP", &process.to_string()]).status()?;
@@ -75,20 +74,24 @@ struct Figures<'a> {
     again: &'a Path,
     /// The event to stop before.
     event: Option<u64>,
+    /// Failures before the one to stop at.
+    failure: Option<u32>,
 }
 
 /// The script with its figures.
 fn commands(figures: &Figures<'_>) -> String {
     let kinds: Vec<String> = OpKind::ALL.iter().map(|&kind| format!("{}: {:?}", kind as u8, kind.word())).collect();
-    let event = figures.event.map_or_else(|| "None".into(), |event| event.to_string());
+    let number = |number: Option<u64>| number.map_or_else(|| "None".into(), |number| number.to_string());
     let text = |path: &Path| serde_json::Value::from(path.to_string_lossy()).to_string();
     format!(
-        "{SCRIPT}\nHEARTBEAT = {}\nPROCESS = {}\nPROGRAM = {}\nAGAIN = {}\nKINDS = {{{}}}\nstart({event})\n",
+        "{SCRIPT}\nHEARTBEAT = {}\nPROCESS = {}\nPROGRAM = {}\nAGAIN = {}\nKINDS = {{{}}}\nstart({}, {})\n",
         figures.heartbeat,
         figures.process,
         text(figures.program),
         text(figures.again),
-        kinds.join(", ")
+        kinds.join(", "),
+        number(figures.event),
+        number(figures.failure.map(u64::from))
     )
 }
 
@@ -99,10 +102,17 @@ mod tests {
     #[test]
     fn the_script_knows_every_operation() {
         let path = Path::new("/tmp/a \"b");
-        let figures = |event| Figures { heartbeat: 4096, process: "7".into(), program: path, again: path, event };
-        let script = commands(&figures(Some(7)));
+        let figures = |event, failure| Figures {
+            heartbeat: 4096,
+            process: "7".into(),
+            program: path,
+            again: path,
+            event,
+            failure,
+        };
+        let script = commands(&figures(Some(7), None));
         assert!(script.contains(r#"PROGRAM = "/tmp/a \"b""#), "{script}");
-        assert!(script.contains("12: \"lock\"") && script.ends_with("start(7)\n"), "{script}");
-        assert!(commands(&figures(None)).ends_with("start(None)\n"));
+        assert!(script.contains("12: \"lock\"") && script.ends_with("start(7, None)\n"), "{script}");
+        assert!(commands(&figures(None, Some(2))).ends_with("start(None, 2)\n"));
     }
 }

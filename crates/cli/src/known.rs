@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use raddle_engine::Progress;
+use raddle_engine::{Progress, UnseenCode};
 use raddle_model::finding::{Finding, Report, SCHEMA, Stats, Verdict, verdict};
 use raddle_model::weak::MemoryModel;
 
@@ -20,6 +20,8 @@ pub struct Known {
     report: Arc<Mutex<Report>>,
     begun: Instant,
     seen: u64,
+    /// Which code cannot be seen, once the program was started.
+    code: Arc<Mutex<Option<UnseenCode>>>,
 }
 
 impl Known {
@@ -46,7 +48,7 @@ impl Known {
             tests: Vec::new(),
             findings: Vec::new(),
         };
-        Known { report: Arc::new(Mutex::new(report)), begun: Instant::now(), seen: 0 }
+        Known { report: Arc::new(Mutex::new(report)), begun: Instant::now(), seen: 0, code: Arc::default() }
     }
 
     /// The report so far.
@@ -78,17 +80,26 @@ impl Known {
         });
     }
 
+    /// The program was started.
+    pub fn started(&self, code: &UnseenCode) {
+        *self.code.lock().unwrap_or_else(PoisonError::into_inner) = Some(code.clone());
+    }
+
     /// One more run was made.
     pub fn progress(&mut self, progress: &Progress<'_>) {
         self.seen += 1;
         if self.seen <= CLOSELY || self.seen.is_multiple_of(SPARSELY) {
-            self.with(|report| report.stats.clone_from(progress.stats));
+            let mut stats = progress.earlier.clone();
+            stats.extend(progress.stats);
+            self.with(|report| report.stats = stats);
         }
     }
 
     /// The report of what is known.
     pub fn report(&self, cause: StopCause, warnings_count: bool) -> Report {
         let mut report = self.with(|report| report.clone());
+        let code = self.code.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        report.unseen = code.map_or_else(Vec::new, |code| code.find().names);
         report.stats.seconds = self.begun.elapsed().as_secs_f64();
         report.verdict = verdict(&report.findings, false, warnings_count);
         report.reason = Some(cause.reason());

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use raddle_engine::directory::ROOT;
 use raddle_engine::runs::{KeptRun, kept_runs};
-use raddle_model::finding::Severity;
+use raddle_model::finding::{Finding, Severity};
 use raddle_report::escape::clean;
 
 use crate::error::CommandResult;
@@ -32,12 +32,19 @@ fn shown(run: &KeptRun, now: SystemTime) -> String {
     for test in &run.report.tests {
         text += &format!("  {:<10}  {}\n", test.verdict.word(), clean(&test.name));
     }
-    for finding in &run.report.findings {
+    let is_headline = |finding: &&Finding| finding.group.is_none();
+    for finding in run.report.findings.iter().filter(is_headline) {
         let severity = match finding.severity {
             Severity::Error => "error",
             Severity::Warning => "warning",
         };
         text += &format!("  {name}/{}  {severity}: {}\n", clean(&finding.id), clean(&finding.message));
+        let follows = |other: &&Finding| other.group.as_ref() == Some(&finding.id);
+        let followers: Vec<String> =
+            run.report.findings.iter().filter(follows).map(|other| clean(&other.id).into_owned()).collect();
+        if !followers.is_empty() {
+            text += &format!("    from the same cause: {}\n", followers.join(", "));
+        }
     }
     text
 }

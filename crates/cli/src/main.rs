@@ -1,10 +1,12 @@
 //! The `raddle` command.
 #![forbid(unsafe_code)]
 
+mod agent;
 mod args;
 mod bug;
 mod check;
 mod cluster;
+mod command_line;
 mod config;
 mod csp;
 mod demo;
@@ -21,6 +23,7 @@ mod list;
 mod log;
 mod man;
 mod predict;
+mod remote_args;
 mod replay;
 mod report;
 mod resume;
@@ -28,6 +31,8 @@ mod run;
 mod semantics_args;
 mod serve;
 mod show;
+mod statuses;
+mod values;
 mod watch;
 
 use std::ffi::{OsStr, OsString};
@@ -36,7 +41,7 @@ use std::panic;
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
+use clap::CommandFactory;
 use raddle_cc::{Environment, Language};
 use raddle_engine::runtime;
 
@@ -57,7 +62,7 @@ fn run() -> u8 {
         Some((language, args)) => wrap(language, args),
         None => {
             config::warn_about_unknown_variables();
-            config::complete(words).and_then(|words| dispatch(Cli::parse_from(&words), words))
+            config::complete(words).and_then(|words| dispatch(Cli::of_user(&words), words))
         }
     };
     result.unwrap_or_else(|error| {
@@ -90,7 +95,7 @@ fn wrap(language: Language, args: &[OsString]) -> CommandResult {
 }
 
 fn dispatch(cli: Cli, words: Vec<OsString>) -> CommandResult {
-    anstream::ColorChoice::from(cli.color).write_global();
+    anstream::ColorChoice::from(cli.output.color).write_global();
     match cli.command {
         Command::Cc(args) => wrap(Language::C, &args.args),
         Command::Cxx(args) => wrap(Language::Cxx, &args.args),
@@ -99,6 +104,7 @@ fn dispatch(cli: Cli, words: Vec<OsString>) -> CommandResult {
         Command::Coordinate(args) => cluster::coordinate(&args),
         Command::Worker(args) => cluster::work(&args),
         Command::Status(args) => cluster::status(&args),
+        Command::Agent(args) => agent::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Replay(args) => replay::run(&args),
         Command::Facts(args) => facts::run(&args),

@@ -22,7 +22,7 @@ use crate::check::build::Input;
 use crate::error::{CommandError, CommandResult, say};
 use crate::exit_codes;
 use crate::known::Known;
-use crate::last_resort::LastResort;
+use crate::last_resort::{AfterGivingUp, LastResort};
 
 /// Width of the text report.
 const WIDTH: usize = 110;
@@ -30,7 +30,10 @@ const WIDTH: usize = 110;
 /// Runs the command.
 pub fn run(args: &PredictArgs) -> CommandResult {
     match trace_file(&args.inputs)? {
-        Some(path) => on_trace(args, path),
+        Some(path) => {
+            args.target.remote.accept(&[(true, "a trace")])?;
+            on_trace(args, path)
+        }
         None => on_program(args),
     }
 }
@@ -61,6 +64,7 @@ fn options(args: &PredictArgs) -> PredictorOptions {
 fn on_program(args: &PredictArgs) -> CommandResult {
     interrupt::install()?;
     let input = Input::of(&args.inputs)?;
+    args.target.remote.accept(&[(input.is_sources(), "a source file")])?;
     let directory = args.out.clone().unwrap_or_else(|| usual_directory(&input.name()));
     RunDirectory::create(&directory)?;
     let known = Known::new(&input.name(), &args.args, ["predict", "sync", "all"], MemoryModel::Sc);
@@ -131,7 +135,7 @@ fn watch(args: &PredictArgs, known: &Known, directory: Option<&Path>) -> LastRes
             print_confirmed(&args, &report, directory);
         }
         print(&args, &text::summary(&report, None));
-        status(&report)
+        AfterGivingUp::Exit(status(&report))
     })
 }
 
@@ -145,7 +149,7 @@ impl Observer for Display {
         self.known.finding(&Finding { confirmed: Some(true), ..finding.clone() });
     }
 
-    fn grouped(&mut self, findings: &[Finding]) {
+    fn grouped(&mut self, findings: &[Finding], _: bool) {
         self.known.grouped(findings);
     }
 }

@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
-use raddle_engine::directory::ROOT;
+use raddle_engine::directory::{EARLIER, ROOT};
 use raddle_engine::runs::find_witness;
-use raddle_engine::{BuildRecord, FollowedRun, ParkedThread, Replay, ReplayOutcome, place_text};
+use raddle_engine::{BuildRecord, DivergedRun, FollowedRun, ParkedThread, Replay, ReplayOutcome, place_text};
 use raddle_exec::interrupt;
 use raddle_model::finding::Place;
 
@@ -16,9 +16,17 @@ use crate::gdb::debug;
 
 /// Runs the command.
 pub fn run(args: &ReplayArgs) -> CommandResult {
-    let mut replay = Replay::load(&find_witness(&args.witness, Path::new(ROOT))?)?;
+    let witness = find_witness(&args.witness, Path::new(ROOT))?;
+    if witness.parent().and_then(Path::file_name).is_some_and(|name| name == EARLIER) {
+        println("this is a witness of an earlier check: the last one did not find it");
+    }
+    let mut replay = Replay::load(&witness)?;
     if let Some(program) = &args.program {
         replay = replay.program(program);
+    }
+    args.remote.accept(&[(args.gdb, "--gdb"), (args.rebuild, "--rebuild")])?;
+    if let Some(agent) = args.remote.find(replay.program_path())? {
+        replay = replay.beside(agent);
     }
     if let Some(directory) = &args.peers {
         replay = replay.parties(scripts_of(directory, 0, 0)?);
@@ -62,10 +70,13 @@ fn rebuild(program: &Path) -> Result<(), CommandError> {
 
 fn run_schedule(replay: &Replay) -> CommandResult {
     match replay.run()? {
-        ReplayOutcome::Diverged(divergence) => {
-            println(&format!("diverged {divergence}"));
-            println("the schedule is no longer feasible for this program");
-            Ok(exit_codes::OPEN)
+        ReplayOutcome::Diverged(run) => {
+            println(&format!("diverged {}", run.divergence));
+            for observation in &run.observed {
+                println(&observation.text);
+            }
+            println(&what_diverged(&run));
+            Ok(if run.reproduced { exit_codes::FOUND } else { exit_codes::OPEN })
         }
         ReplayOutcome::Followed(run) => {
             for observation in &run.observed {
@@ -77,6 +88,25 @@ fn run_schedule(replay: &Replay) -> CommandResult {
             println(&verdict(&run));
             Ok(if run.reproduced { exit_codes::FOUND } else { exit_codes::FINE })
         }
+    }
+}
+
+/// What became of a finding whose schedule the program does not follow any more.
+fn what_diverged(run: &DivergedRun) -> String {
+    let how = format!(
+        "the schedule is no longer feasible for this program: of its {} events, {} were followed by their threads",
+        run.events, run.followed
+    );
+    match &run.finding {
+        Some(finding) if run.reproduced => format!("{how}\nreproduced: {}: {}", finding.id, finding.message),
+        Some(finding) if run.has_ended => {
+            let id = &finding.id;
+            format!("{how}\nnot reproduced: the program ended without {id}; `raddle check` says whether it is gone")
+        }
+        Some(finding) => {
+            format!("{how}\nnot reproduced: the run did not come to its end, and {} did not show", finding.id)
+        }
+        None => how,
     }
 }
 

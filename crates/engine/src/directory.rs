@@ -2,6 +2,7 @@
 //! here.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use raddle_model::finding::Finding;
@@ -13,6 +14,9 @@ use crate::error::Error;
 pub const ROOT: &str = ".raddle";
 /// The report.
 pub const REPORT: &str = "report.json";
+/// Below the directory of a run: the witnesses of the check before. A bug that was fixed has none in the new
+/// one, and its old witness shows that it is gone.
+pub const EARLIER: &str = "earlier";
 /// How the names of annotated traces end.
 const STORY: &str = ".story.json";
 
@@ -23,21 +27,33 @@ pub struct RunDirectory {
 }
 
 impl RunDirectory {
-    /// Makes the directory and removes what an earlier run left there. All other files stay.
+    /// Makes the directory. The report that an earlier run left there is removed, its witnesses are put aside
+    /// if there are any. All other files stay.
     ///
     /// # Errors
     /// If the system refuses.
     pub fn create(path: &Path) -> Result<Self, Error> {
-        let path = path.to_path_buf();
-        let failed = |error: std::io::Error| Error::Directory { path: path.clone(), error };
-        std::fs::create_dir_all(&path).map_err(failed)?;
-        for entry in std::fs::read_dir(&path).map_err(failed)? {
-            let entry = entry.map_err(failed)?;
-            if entry.file_name().to_str().is_some_and(is_ours) {
-                std::fs::remove_file(entry.path()).map_err(failed)?;
-            }
+        let failed = |error: std::io::Error| Error::Directory { path: path.to_path_buf(), error };
+        std::fs::create_dir_all(path).map_err(failed)?;
+        let aside = path.join(EARLIER);
+        let witnesses: Vec<OsString> = ours(path).map_err(failed)?.into_iter().filter(|name| name != REPORT).collect();
+        if !witnesses.is_empty() {
+            std::fs::create_dir_all(&aside).map_err(failed)?;
+            remove_ours(&aside).map_err(failed)?;
         }
-        Ok(RunDirectory { path })
+        for name in witnesses {
+            std::fs::rename(path.join(&name), aside.join(&name)).map_err(failed)?;
+        }
+        remove_ours(path).map_err(failed)?;
+        Ok(RunDirectory { path: path.to_path_buf() })
+    }
+
+    /// Removes what this run has written.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn clear(&self) -> Result<(), Error> {
+        remove_ours(&self.path).map_err(|error| Error::Directory { path: self.path.clone(), error })
     }
 
     /// The directory.
@@ -80,6 +96,22 @@ pub fn load_traces(directory: &Path, findings: &[Finding]) -> BTreeMap<String, A
     findings.iter().filter_map(load).collect()
 }
 
+/// Names of the files of runs in a directory.
+fn ours(directory: &Path) -> std::io::Result<Vec<OsString>> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(directory)? {
+        let name = entry?.file_name();
+        if name.to_str().is_some_and(is_ours) {
+            names.push(name);
+        }
+    }
+    Ok(names)
+}
+
+fn remove_ours(directory: &Path) -> std::io::Result<()> {
+    ours(directory)?.into_iter().try_for_each(|name| std::fs::remove_file(directory.join(name)))
+}
+
 /// Whether a run writes files of this name: the report, and ids of findings.
 fn is_ours(name: &str) -> bool {
     let Some(stem) = name.strip_suffix(STORY).or_else(|| name.strip_suffix(".json")) else { return false };
@@ -112,12 +144,25 @@ mod tests {
             std::fs::write(directory.path().join(name), "x").unwrap();
         }
         let run = RunDirectory::create(directory.path()).unwrap();
-        let mut left: Vec<String> = std::fs::read_dir(run.path())
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
-        left.sort();
-        assert_eq!(left, ["1r.json", "mine.json", "notes", "r.json", "r1x.json"]);
+        let names = |path: &Path| {
+            let mut names: Vec<String> = std::fs::read_dir(path)
+                .unwrap()
+                .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+                .collect();
+            names.sort();
+            names
+        };
+        assert_eq!(names(run.path()), ["1r.json", "earlier", "mine.json", "notes", "r.json", "r1x.json"]);
+        let aside = run.path().join(EARLIER);
+        assert_eq!(names(&aside), ["d12.json", "r1.json", "r1.story.json"]);
+        RunDirectory::create(run.path()).unwrap();
+        assert_eq!(names(&aside).len(), 3, "a run without findings keeps them");
+        std::fs::write(run.witness("r7"), "x").unwrap();
+        RunDirectory::create(run.path()).unwrap();
+        assert_eq!(names(&aside), ["r7.json"]);
+        std::fs::write(run.witness("r8"), "x").unwrap();
+        run.clear().unwrap();
+        assert!(!run.witness("r8").exists() && names(&aside) == ["r7.json"]);
         assert_eq!(run.witness("r1"), directory.path().join("r1.json"));
     }
 

@@ -148,6 +148,17 @@ pub enum Error {
         program = .0.display()
     )]
     NotBuiltHere(PathBuf),
+    /// Several test cases of a run have a finding of this name.
+    #[error("{} is a finding of several test cases: {}", name.display(), names.join(", "))]
+    AmbiguousWitness {
+        /// The name.
+        name: PathBuf,
+        /// The names that are meant.
+        names: Vec<String>,
+    },
+    /// The report of a check is not wanted any more.
+    #[error("the check was given up")]
+    GivenUp,
     /// A journal cannot be used.
     #[error("{}: this search cannot be resumed: {what}", path.display())]
     Journal {

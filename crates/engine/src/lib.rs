@@ -86,6 +86,8 @@ pub use raddle_exec::{Granularity, Output, RestoreMode};
 pub use raddle_model::finding::{Finding, Kind, Report, Severity, Stats, Verdict};
 pub use raddle_report::annotated::AnnotatedTrace;
 pub use raddle_report::suppress::Suppressions;
-pub use replay::{FollowedRun, ParkedThread, Replay, ReplayOutcome, StoppedRun, StoppedThread};
+pub use replay::{
+    DebuggedRun, DivergedRun, FollowedRun, ParkedThread, Replay, ReplayOutcome, StoppedRun, StoppedThread,
+};
 pub use runner::{ControlledRun, RunOptions, Runner, SELF_CHECK_ORDERS};
-pub use unseen::Trust;
+pub use unseen::{Trust, UnseenCode};

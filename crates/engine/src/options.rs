@@ -57,6 +57,22 @@ impl StrategyName {
         }
     }
 
+    /// The option that asks for it.
+    fn option(self) -> &'static str {
+        match self {
+            StrategyName::Auto => "--strategy auto",
+            StrategyName::Optimal => "--strategy optimal",
+            StrategyName::Stateful => "--strategy stateful",
+            StrategyName::Dpor => "--strategy dpor",
+            StrategyName::Pdp => "--strategy pdp",
+            StrategyName::Dhtc => "--strategy dhtc",
+            StrategyName::Random => "--strategy random",
+            StrategyName::Pct => "--strategy pct",
+            StrategyName::Pos => "--strategy pos",
+            StrategyName::Dfs => "--strategy dfs",
+        }
+    }
+
     /// Whether it leaves out schedules without a data race.
     #[must_use]
     pub fn prunes(self) -> bool {
@@ -263,18 +279,7 @@ impl CheckOptions {
 
     /// Refuses options that only sequential consistency goes with.
     fn validate_memory(&self) -> Result<(), OptionsError> {
-        let refused = match self.strategy {
-            StrategyName::Auto => None,
-            StrategyName::Optimal => Some("--strategy optimal"),
-            StrategyName::Stateful => Some("--strategy stateful"),
-            StrategyName::Dpor => Some("--strategy dpor"),
-            StrategyName::Pdp => Some("--strategy pdp"),
-            StrategyName::Dhtc => Some("--strategy dhtc"),
-            StrategyName::Random => Some("--strategy random"),
-            StrategyName::Pct => Some("--strategy pct"),
-            StrategyName::Pos => Some("--strategy pos"),
-            StrategyName::Dfs => Some("--strategy dfs"),
-        };
+        let refused = (self.strategy != StrategyName::Auto).then(|| self.strategy.option());
         let refused = refused
             .or(self.preemptions.map(|_| "--preemptions"))
             .or(self.self_check.map(|_| "--self-check"))
@@ -291,17 +296,8 @@ impl CheckOptions {
     /// # Errors
     /// Which one.
     pub fn validate_for_sharing(&self) -> Result<(), OptionsError> {
-        let refused = match self.strategy {
-            StrategyName::Auto | StrategyName::Optimal => None,
-            StrategyName::Stateful => Some("--strategy stateful"),
-            StrategyName::Dpor => Some("--strategy dpor"),
-            StrategyName::Pdp => Some("--strategy pdp"),
-            StrategyName::Dhtc => Some("--strategy dhtc"),
-            StrategyName::Random => Some("--strategy random"),
-            StrategyName::Pct => Some("--strategy pct"),
-            StrategyName::Pos => Some("--strategy pos"),
-            StrategyName::Dfs => Some("--strategy dfs"),
-        };
+        let is_shared = matches!(self.strategy, StrategyName::Auto | StrategyName::Optimal);
+        let refused = (!is_shared).then(|| self.strategy.option());
         let bounded = self.preemptions.map(|_| "--preemptions");
         let checked = self.self_check.map(|_| "--self-check");
         let stopped = self.stop_at_first.then_some("--stop-at-first");

@@ -3,12 +3,14 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use raddle_cc::{
     Environment, KEEP_CALLS, SourceBuild, execute, find_compiler, find_named_compiler, has_known_functions, response,
 };
 use raddle_exec::elf::{self, Instrumentation};
 use raddle_exec::open_values::OpenValues;
+use raddle_exec::remote::RemoteProgram;
 use raddle_exec::scripts::PartyScript;
 use raddle_exec::{Options, Output};
 use raddle_vocab::party::PartyRole;
@@ -38,6 +40,7 @@ pub struct Program {
     until_idle: bool,
     open_values: OpenValues,
     observe: Option<Observe>,
+    remote: Option<Arc<RemoteProgram>>,
 }
 
 impl Program {
@@ -59,6 +62,7 @@ impl Program {
             until_idle: false,
             open_values: OpenValues::default(),
             observe: None,
+            remote: None,
         }
     }
 
@@ -133,6 +137,13 @@ impl Program {
         Program { observe, ..self }
     }
 
+    /// Lets an agent run it. What is said of its path holds for the copy here.
+    #[must_use]
+    pub fn beside(self, agent: RemoteProgram) -> Self {
+        let name = Some(self.name());
+        Program { path: agent.path().into(), name, remote: Some(Arc::new(agent)), ..self }
+    }
+
     /// The other sides of its connections. Where there are clients, a program that only waits for more of
     /// them has ended.
     #[must_use]
@@ -176,7 +187,10 @@ impl Program {
     /// If the file is no program that can be run, or less or more can be seen of it than is wanted.
     pub fn target_options(&self) -> Result<Options, Error> {
         let mut options = Options::new(&self.path);
-        options.runtime = Some(runtime::library_for(&self.path)?);
+        options.remote.clone_from(&self.remote);
+        if options.remote.is_none() {
+            options.runtime = Some(runtime::library_for(&self.path)?);
+        }
         options.args.clone_from(&self.args);
         options.stdin.clone_from(&self.stdin);
         options.env.clone_from(&self.env);

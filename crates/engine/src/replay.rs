@@ -1,18 +1,22 @@
 //! Replay: runs a recorded schedule again, and says whether it still leads to what it led to.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use raddle_exec::decode::Detail;
-use raddle_exec::recording::{Recording, compare, describe_step, plan_of};
+use raddle_exec::recording::{Recording, choices_of, compare, describe_step, plan_of};
+use raddle_exec::remote::RemoteProgram;
 use raddle_exec::scripts::PartyScript;
-use raddle_exec::{NativeTarget, Options, Output, RunPlan, selfcheck};
+use raddle_exec::{NativeTarget, Options, Output, RestoreMode, RunPlan, SavedTarget, SpinFacts, Stop, selfcheck};
+use raddle_model::defect::{Defect, PartPosition};
 use raddle_model::finding::{Finding, Kind, Place, Severity, WitnessKind};
 use raddle_model::object::{LifeChange, MemoryAction};
-use raddle_model::{AccessKind, DefectFinder, Event, Execution, Op, Operation as _, PendingState};
+use raddle_model::{AccessKind, DefectFinder, Event, Execution, Op, Operation as _, PendingState, Target as _};
 use raddle_report::symbols::Symbols;
 use raddle_vocab::RunStatus;
 
 use crate::error::Error;
+use crate::findings::witness::Found;
 use crate::naming::{SourceNames, target_symbols};
 use crate::observed::{Observed, observed};
 use crate::options::Observe;
@@ -30,10 +34,45 @@ pub struct Replay {
 /// What became of a replay.
 #[derive(Clone, Debug)]
 pub enum ReplayOutcome {
-    /// The program left the schedule; the text says where.
-    Diverged(String),
+    /// The program left the schedule.
+    Diverged(Box<DivergedRun>),
     /// The program followed the schedule.
     Followed(Box<FollowedRun>),
+}
+
+/// A run of a program that does other things than the schedule says.
+#[derive(Clone, Debug)]
+pub struct DivergedRun {
+    /// Where it left the schedule, in words.
+    pub divergence: String,
+    /// The finding that the recording is a witness of, if it is one.
+    pub finding: Option<Finding>,
+    /// Events of the schedule whose threads could be followed.
+    pub followed: usize,
+    /// Events of the schedule.
+    pub events: usize,
+    /// Whether the program went on to its end.
+    pub has_ended: bool,
+    /// Whether the run shows that finding.
+    pub reproduced: bool,
+    /// Everything wrong with the run.
+    pub observed: Vec<Observed>,
+}
+
+/// What a debugger needs to take a run over.
+#[derive(Debug)]
+pub struct DebuggedRun {
+    /// How the target is started.
+    pub options: Options,
+    /// The run.
+    pub plan: RunPlan,
+    /// What the target goes on with.
+    pub saved: SavedTarget,
+    /// The same, of spin loops.
+    pub knowledge: SpinFacts,
+    /// How many failures come before the one to stop at, if that is where to stop. If not, it is the end of
+    /// the run, with every thread before its next operation.
+    pub failure: Option<u32>,
 }
 
 /// A run that followed its schedule.
@@ -112,6 +151,14 @@ impl Replay {
         self
     }
 
+    /// Lets an agent run the program.
+    #[must_use]
+    pub fn beside(mut self, agent: RemoteProgram) -> Self {
+        self.options.program = agent.path().into();
+        (self.options.runtime, self.options.remote) = (None, Some(Arc::new(agent)));
+        self
+    }
+
     /// Uses these scripts instead of the recorded ones.
     #[must_use]
     pub fn parties(mut self, parties: Vec<PartyScript>) -> Self {
@@ -156,11 +203,59 @@ impl Replay {
     /// the schedule as it was recorded.
     ///
     /// # Errors
-    /// If the file is no program that can be run.
-    pub fn for_debugger(&self, stops: bool) -> Result<(Options, RunPlan), Error> {
+    /// If the program cannot be run.
+    pub fn for_debugger(&self, stops: bool) -> Result<DebuggedRun, Error> {
         let plan = if stops { self.plan.clone() } else { self.witness_plan() };
         // The emulator that observes a program cannot be debugged. The schedule is the same without it.
-        Ok((Options { observer: None, ..self.target_options()? }, plan))
+        // Write-protected pages would look like crashes, so the run gets a process of its own.
+        let options = Options { observer: None, mode: RestoreMode::Fork, ..self.target_options()? };
+        // A first run without the debugger shows where to stop. What it learns of spin loops keeps the
+        // other one from beginning again, in a process that the debugger would not follow.
+        let mut target = NativeTarget::start(Options { output: Output::Discard, ..options.clone() })?;
+        let mut execution = Execution::empty();
+        target.run(plan.clone(), &mut execution)?;
+        let saved = target.save();
+        let knowledge = SpinFacts::from_bytes(&target.knowledge()).unwrap_or_default();
+        let mut run = DebuggedRun { options, plan, saved, knowledge, failure: None };
+        if !stops {
+            self.stop_at_defect(&mut run, &execution)?;
+        }
+        Ok(run)
+    }
+
+    /// Has the run stop where the defect of the finding shows.
+    fn stop_at_defect(&self, run: &mut DebuggedRun, execution: &Execution) -> Result<(), Error> {
+        let Some(finding) = self.finding.as_ref().filter(|finding| !is_adjacent(finding)) else { return Ok(()) };
+        let detail = |defect: &Defect| finding.detail.as_deref().is_none_or(|detail| detail == defect.signature.detail);
+        let defects = self.finder().find(execution);
+        let same = defects.iter().find(|defect| defect.signature.kind == finding.kind && detail(defect));
+        let mut last_access = None;
+        for part in same.iter().flat_map(|defect| &defect.parts) {
+            match part.position {
+                PartPosition::Incident(number) => run.failure = Some(number),
+                PartPosition::Access(number) => last_access = last_access.max(Some(number)),
+                PartPosition::Event(_) | PartPosition::Pending => {}
+            }
+        }
+        let access = last_access.and_then(|number| execution.accesses.get(number as usize));
+        if let Some(access) = access.filter(|_| run.failure.is_none()) {
+            let symbols = target_symbols(&self.options, &[]);
+            let names = SourceNames::new(&symbols, execution);
+            let entries = Found::new(execution, self.options.spurious, &names).entries_before(access);
+            let stops = entries.iter().enumerate();
+            run.plan.stops =
+                stops.filter_map(|(after, entry)| entry.stop.map(|access| Stop { after, access })).collect();
+            run.plan.request.schedule = choices_of(&entries)?;
+            run.plan.stop_after_schedule = true;
+        }
+        Ok(())
+    }
+
+    /// Finds what the finding is about.
+    fn finder(&self) -> DefectFinder {
+        let is_exit = self.finding.as_ref().is_some_and(|finding| finding.detail.as_deref() == Some("exit-status"));
+        let finder = if is_exit { DefectFinder::allowing(&[]) } else { DefectFinder::new() };
+        finder.until_idle(self.options.until_idle)
     }
 
     /// The options, with what can be seen of the program.
@@ -181,12 +276,10 @@ impl Replay {
         let symbols = target_symbols(&self.options, target.mappings());
         let names = SourceNames::new(&symbols, &execution);
         if let Some(divergence) = compare(&self.recording.schedule, &execution, &names) {
-            return Ok(ReplayOutcome::Diverged(divergence.to_string()));
+            let divergence = divergence.to_string();
+            return Ok(ReplayOutcome::Diverged(Box::new(self.follow_threads(&mut target, divergence)?)));
         }
-        let is_exit = self.finding.as_ref().is_some_and(|finding| finding.detail.as_deref() == Some("exit-status"));
-        let finder = if is_exit { DefectFinder::allowing(&[]) } else { DefectFinder::new() };
-        let finder = finder.until_idle(self.options.until_idle);
-        let mut found = observed(&execution, &names, finder);
+        let mut found = observed(&execution, &names, self.finder());
         // Of a run that was stopped, only what the threads would do next counts.
         found.retain(|_| !matches!(execution.status, RunStatus::Stopped | RunStatus::Diverged));
         let reproduced = match &self.finding {
@@ -201,6 +294,34 @@ impl Replay {
             observed: found,
             parked: parked_threads(&detail, &execution, &symbols),
         })))
+    }
+
+    /// Follows the schedule by its threads alone, whatever their operations are now, and then goes on to the
+    /// end. A step that its thread cannot make is left out.
+    fn follow_threads(&self, target: &mut NativeTarget, divergence: String) -> Result<DivergedRun, Error> {
+        let mut plan = RunPlan { detail: true, stop_after_schedule: false, ..self.plan.clone() };
+        plan.stops.clear();
+        let mut execution = Execution::empty();
+        loop {
+            target.run(plan.clone(), &mut execution)?;
+            let at = execution.diverged_at.map_or(usize::MAX, |at| at as usize);
+            if execution.status != RunStatus::Diverged || at >= plan.request.schedule.len() {
+                break;
+            }
+            plan.request.schedule.remove(at);
+        }
+        let symbols = target_symbols(&self.options, target.mappings());
+        let found = observed(&execution, &SourceNames::new(&symbols, &execution), self.finder());
+        let has_shown = |finding: &Finding| found.iter().any(|observed| is_same_defect(finding, observed));
+        Ok(DivergedRun {
+            divergence,
+            finding: self.finding.clone(),
+            followed: plan.request.schedule.len(),
+            events: self.recording.schedule.len(),
+            has_ended: execution.status == RunStatus::Rest,
+            reproduced: self.finding.as_ref().is_some_and(has_shown),
+            observed: found,
+        })
     }
 
     /// Runs up to an event, and says where every thread stands.

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use raddle_model::finding::{Report, SCHEMA};
 use raddle_report::bundle::ReportBundle;
 
-use crate::directory::{REPORT, ROOT, load_traces};
+use crate::directory::{EARLIER, REPORT, ROOT, load_traces};
 use crate::error::Error;
 
 /// A run by its directory, its report, or the name of its program; without a name the newest. Its
@@ -40,7 +40,12 @@ pub fn load_run_or_finding(name: Option<&Path>) -> Result<(ReportBundle, Option<
         Ok((run, _)) => return Ok((run, None)),
         Err(error) => error,
     };
-    let Some(witness) = name.and_then(|name| find_witness(name, Path::new(ROOT)).ok()) else { return Err(error) };
+    let Some(name) = name else { return Err(error) };
+    let witness = match find_witness(name, Path::new(ROOT)) {
+        Ok(witness) => witness,
+        // What looks like the id of a finding is not meant as the name of a run.
+        Err(other) => return Err(if is_id(name) { other } else { error }),
+    };
     let (Some(directory), Some(id)) = (witness.parent(), witness.file_stem()) else { return Err(error) };
     let id = id.to_string_lossy().into_owned();
     let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
@@ -48,6 +53,15 @@ pub fn load_run_or_finding(name: Option<&Path>) -> Result<(ReportBundle, Option<
         Ok((run, _)) if run.report.findings.iter().any(|finding| finding.id == id) => Ok((run, Some(id))),
         _ => Err(error),
     }
+}
+
+/// Whether this looks like the id of a finding: `r1`, or `tests/Pool.Idle/r1`.
+fn is_id(name: &Path) -> bool {
+    let last = name.file_name().and_then(|last| last.to_str()).unwrap_or_default();
+    let mut rest = last.chars();
+    rest.next().is_some_and(|letter| letter.is_ascii_lowercase())
+        && !rest.as_str().is_empty()
+        && rest.all(|digit| digit.is_ascii_digit())
 }
 
 /// A run that was kept.
@@ -122,11 +136,49 @@ pub fn find_witness(name: &Path, root: &Path) -> Result<PathBuf, Error> {
         // The finding of a program, or of a directory.
         let places = [with_ending(root.join(name)), with_ending(name.to_path_buf())];
         let found = places.into_iter().find(|path| path.is_file());
-        return found.or_else(|| of_test(name, root).map(with_ending)).ok_or_else(nothing);
+        let of_test = || of_test(name, root).map(with_ending);
+        let in_runs = || newest_of(runs_in(root).map(|run| with_ending(run.join(name))));
+        return found.or_else(of_test).or_else(in_runs).or_else(|| earlier(&root.join(name))).ok_or_else(nothing);
     }
-    let runs = std::fs::read_dir(root).map_err(|_| nothing())?;
-    let candidates = runs.flatten().map(|run| with_ending(run.path().join(name)));
-    candidates.filter(|path| path.exists()).max_by_key(|path| age(path)).ok_or_else(nothing)
+    let of_run = runs_in(root).map(|run| with_ending(run.join(name)));
+    // Of a program with tests, each test has a directory.
+    let of_tests = runs_in(root).flat_map(|run| runs_in(&run).collect::<Vec<_>>());
+    let of_tests = of_tests.filter(|test| test.file_name().is_none_or(|name| name != EARLIER));
+    let all: Vec<PathBuf> = of_run.chain(of_tests.map(|test| with_ending(test.join(name)))).collect();
+    if let Some(newest) = newest_of(all.iter().cloned()) {
+        let tests = newest.parent().and_then(Path::parent).filter(|directory| *directory != root);
+        let others = all.iter().filter(|path| path.is_file() && path.parent().and_then(Path::parent) == tests);
+        let names: Vec<String> = others.filter_map(|path| named(path, root)).collect();
+        return if tests.is_some() && names.len() > 1 {
+            Err(Error::AmbiguousWitness { name: name.into(), names })
+        } else {
+            Ok(newest)
+        };
+    }
+    newest_of(runs_in(root).filter_map(|run| earlier(&run.join(name)))).ok_or_else(nothing)
+}
+
+/// The directories in a directory.
+fn runs_in(root: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = std::fs::read_dir(root).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).filter(|path| path.is_dir())
+}
+
+/// The file that was written last, of those that are there.
+fn newest_of(files: impl Iterator<Item = PathBuf>) -> Option<PathBuf> {
+    files.filter(|path| path.is_file()).max_by_key(|path| age(path))
+}
+
+/// The name of a witness below the root, without its ending.
+fn named(path: &Path, root: &Path) -> Option<String> {
+    Some(path.strip_prefix(root).ok()?.with_extension("").to_string_lossy().into_owned())
+}
+
+/// The witness of the check before, for the finding at a place that has none any more.
+fn earlier(finding: &Path) -> Option<PathBuf> {
+    let mut path = finding.parent()?.join(EARLIER).join(finding.file_name()?);
+    path.as_mut_os_string().push(".json");
+    path.is_file().then_some(path)
 }
 
 /// The finding of a test case whose directory ends with the name that is given, if there is just one:
@@ -183,6 +235,23 @@ mod tests {
         assert_eq!(find_witness(Path::new("one/r1"), &root).unwrap(), old);
         assert_eq!(find_witness(&root.join("one/r1"), Path::new("/no/such")).unwrap(), old);
         assert!(find_witness(&root, &root).is_err(), "a directory is no witness");
+        // Test cases.
+        std::fs::create_dir_all(root.join("tests/Pool.Idle")).unwrap();
+        let of_test = root.join("tests/Pool.Idle/a1.json");
+        std::fs::write(&of_test, "").unwrap();
+        for name in ["a1", "tests/Pool.Idle/a1", "Pool.Idle/a1", "tests/Idle/a1"] {
+            assert_eq!(find_witness(Path::new(name), &root).unwrap(), of_test, "{name}");
+        }
+        std::fs::create_dir_all(root.join("tests/Pool.Busy")).unwrap();
+        std::fs::write(root.join("tests/Pool.Busy/a1.json"), "").unwrap();
+        let ambiguous = find_witness(Path::new("a1"), &root).unwrap_err().to_string();
+        assert!(ambiguous.contains("tests/Pool.Idle/a1") && ambiguous.contains("tests/Pool.Busy/a1"), "{ambiguous}");
+        // Of a check that found nothing any more.
+        std::fs::create_dir_all(root.join("one/earlier")).unwrap();
+        std::fs::write(root.join("one/earlier/d9.json"), "").unwrap();
+        for name in ["d9", "one/d9"] {
+            assert_eq!(find_witness(Path::new(name), &root).unwrap(), root.join("one/earlier/d9.json"), "{name}");
+        }
         assert!(find_witness(Path::new("r1"), Path::new("/no/such")).is_err());
     }
 }

@@ -14,6 +14,7 @@ use raddle_wire::{hooks, role};
 
 use crate::error::StartError;
 use crate::languages;
+use crate::native::remote::files;
 
 /// Start of the name of the runtime's file. Programs that older versions linked need it.
 const RUNTIME_PREFIX: &str = "libraddle_rt";
@@ -110,7 +111,16 @@ fn refusal(elf: &Elf<'_>, mode: u32) -> Option<&'static str> {
 /// be, and is none of them.
 #[must_use]
 pub fn is_installed(path: &Path) -> bool {
+    let path = files::original(path);
     INSTALLED.iter().any(|directory| path.as_os_str().as_bytes().starts_with(directory.as_bytes()))
+}
+
+/// The name of the file with the debug information of a stripped file, if it names one.
+pub(crate) fn debug_link(path: &Path) -> Option<Vec<u8>> {
+    let data = std::fs::read(path).ok()?;
+    let name = parse(&data).ok()?.gnu_debuglink().ok()??.0.to_vec();
+    let is_name = !name.is_empty() && !name.contains(&b'/') && !matches!(&name[..], b"." | b"..");
+    is_name.then_some(name)
 }
 
 /// Functions of a program that are known by their names.
@@ -141,14 +151,14 @@ pub fn known_functions(program: &Path) -> KnownFunctions {
 fn functions_of(elf: &Elf<'_>) -> KnownFunctions {
     let mut known = KnownFunctions::default();
     for symbol in elf.symbols().chain(elf.dynamic_symbols()) {
-        let Ok(name) = symbol.name() else { continue };
+        let Ok(name) = symbol.name_bytes() else { continue };
         // Compilers append to the names of copies that they make.
-        let name = name.split(['.', '@']).next().unwrap_or(name);
-        let is_section = name.starts_with(SECTION_PREFIX);
+        let is = |of: &str| name.strip_prefix(of.as_bytes()).is_some_and(|rest| matches!(rest, [] | [b'.' | b'@', ..]));
+        let is_section = name.starts_with(SECTION_PREFIX.as_bytes());
         known.has_sections |= is_section;
         let role = if is_section {
             role::SECTION
-        } else if ASSUMPTIONS.contains(&name) {
+        } else if ASSUMPTIONS.into_iter().any(is) {
             role::ASSUME
         } else {
             continue;

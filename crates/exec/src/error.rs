@@ -105,6 +105,9 @@ pub enum StartError {
     /// The machine lacks memory, descriptors or another resource.
     #[error("cannot prepare the memory shared with the program: {0}")]
     Resources(String),
+    /// The agent does not run it.
+    #[error("{0}")]
+    Remote(String),
     /// The user asked to stop.
     #[error("interrupted")]
     Interrupted,

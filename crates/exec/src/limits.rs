@@ -3,7 +3,7 @@
 use raddle_wire::limit;
 
 /// Each bit of the control block's word with its message.
-const SENTENCES: [(u64, &str); 27] = [
+const SENTENCES: [(u64, &str); 29] = [
     (limit::SOCKET, "a socket was used: what its other end does is not controlled, and cannot be undone between runs"),
     (
         limit::SHARED_MEMORY,
@@ -15,8 +15,9 @@ const SENTENCES: [(u64, &str); 27] = [
     (limit::SHARED_OBJECT, "a robust or process-shared object was used; it was treated as an ordinary one"),
     (limit::SYSTEM_CALL, "a system call was made that raddle does not know"),
     (
-        limit::EXITS,
-        "several threads ended the process, with different exit statuses: not every order of these ends is tried",
+        limit::EXIT_HANDLERS,
+        "a run registered more than 2,048 handlers of exit: not every order was tried in which several threads that \
+         end the process call the others",
     ),
     (limit::EXIT_EVENTS, "threads went on after the process had exited for longer than --exit-events allows"),
     (
@@ -80,6 +81,15 @@ const SENTENCES: [(u64, &str); 27] = [
     ),
     (limit::LATE_CODE, "a run loaded a library, or made code: not all that this code accesses was seen"),
     (limit::INSTRUCTION, "a run was ended at an instruction that the emulator does not know"),
+    (
+        limit::PROTECTION,
+        "access rights of memory changed while other threads lived, in a program that handles the faults of accesses \
+         that are not allowed: not every order of the two was tried",
+    ),
+    (
+        limit::VIEWS,
+        "the same memory was mapped at two addresses: races between accesses by different addresses are not seen",
+    ),
     (limit::HEAP, "a thread wanted more memory than threads of a program get that is observed under an emulator"),
 ];
 

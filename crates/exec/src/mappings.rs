@@ -33,6 +33,12 @@ pub fn of_process(id: u32) -> Vec<Mapping> {
     std::fs::read(format!("/proc/{id}/maps")).map(|text| parse(&text)).unwrap_or_default()
 }
 
+/// Where the files of a process begin, of those that are there.
+pub(crate) fn places(all: &[Mapping]) -> Vec<(PathBuf, u64)> {
+    let files = all.iter().filter(|mapping| mapping.offset == 0 && mapping.path.is_file());
+    files.map(|mapping| (mapping.path.clone(), mapping.start)).collect()
+}
+
 /// Paths are bytes, which need not be text.
 fn parse(text: &[u8]) -> Vec<Mapping> {
     text.split(|&byte| byte == b'\n').filter_map(parse_line).collect()

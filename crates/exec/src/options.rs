@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::elf::KnownFunctions;
 use crate::emulator::Emulator;
 use crate::fork_server::SharedForkServer;
+use crate::native::remote::RemoteProgram;
 use crate::open_values::OpenValues;
 use crate::scripts::PartyScript;
 
@@ -142,6 +144,10 @@ pub struct Options {
     pub takes_turns: bool,
     /// The whole environment of the program but what raddle adds to it; raddle's own if `None`.
     pub environment: Option<Vec<(OsString, OsString)>>,
+    /// The agent that runs the program, if that is not this process. `program` is a copy of it here then.
+    pub remote: Option<Arc<RemoteProgram>>,
+    /// Becomes true when results are not wanted any more.
+    pub cancelled: Option<Arc<AtomicBool>>,
     /// Takes what runs show that is not modelled. All targets with clones of these options share it.
     pub noticed: Noticed,
     /// Takes the files that are mapped at the start, and the libraries that runs load. All targets with
@@ -272,6 +278,8 @@ impl Options {
             takes_turns: false,
             fork_server: SharedForkServer::default(),
             environment: None,
+            remote: None,
+            cancelled: None,
             noticed: Noticed::default(),
             loaded: LoadedLibraries::default(),
         }

@@ -83,6 +83,13 @@ pub fn end_children() {
     }
 }
 
+/// Kills every process that this one has started. Who started them collects them.
+pub fn kill_children() {
+    for child in children() {
+        let _ = rustix::process::kill_process(child, Signal::KILL);
+    }
+}
+
 fn is_orphan(child: Pid, known: &BTreeSet<i32>, mark: &OsString) -> bool {
     if known.contains(&child.as_raw_nonzero().get()) {
         return false;
@@ -106,7 +113,7 @@ fn environment(child: Pid) -> Vec<u8> {
 }
 
 /// Children of this process, of all its threads.
-fn children() -> Vec<Pid> {
+pub(crate) fn children() -> Vec<Pid> {
     let Ok(tasks) = std::fs::read_dir("/proc/self/task") else {
         return Vec::new();
     };

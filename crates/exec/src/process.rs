@@ -334,11 +334,18 @@ pub fn signal_name(signal: i32) -> &'static str {
     })
 }
 
-/// Whether this machine lets a process have equal addresses in every run. Tried in a thread of its
-/// own, because the setting belongs to the thread.
+/// Whether this machine lets a process have equal addresses in every run. The calling thread, to which
+/// the setting belongs, has it for a moment.
 #[must_use]
 pub fn can_fix_addresses() -> bool {
-    std::thread::spawn(fix_addresses).join().unwrap_or(false)
+    // SAFETY: system calls with values only, which change nothing but the calling thread's flags.
+    // The highest value asks for the present flags.
+    unsafe {
+        let present = libc::personality(ASK);
+        let can = fix_addresses();
+        libc::personality(present as libc::c_ulong);
+        can
+    }
 }
 
 /// The kernel's own name for its version.
@@ -494,7 +501,7 @@ impl ChildSetup {
         }
         // Equal addresses in every process. Where that is forbidden, targets are forks of one.
         fix_addresses();
-        let no_core = Rlimit { current: Some(0), maximum: Some(0) };
+        let no_core = Rlimit { current: Some(0), ..rustix::process::getrlimit(Resource::Core) };
         let _ = rustix::process::setrlimit(Resource::Core, no_core);
         // SAFETY: the host keeps the descriptor open until the target ends, and this process
         // inherited it.
@@ -504,13 +511,15 @@ impl ChildSetup {
     }
 }
 
+/// Asks for the flags of the thread.
+const ASK: libc::c_ulong = 0xffff_ffff;
+
 /// Switches address randomisation off for the programs that this thread will execute; whether the
 /// system allowed it.
 fn fix_addresses() -> bool {
     // SAFETY: system calls with values only, which change nothing but the calling thread's flags.
-    // The highest value asks for the present flags.
     unsafe {
-        let present = libc::personality(0xffff_ffff);
+        let present = libc::personality(ASK);
         present >= 0 && libc::personality(present as libc::c_ulong | libc::ADDR_NO_RANDOMIZE as libc::c_ulong) >= 0
     }
 }

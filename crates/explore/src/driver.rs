@@ -95,13 +95,30 @@ pub struct Summary {
     transitions: u64,
     recorded: u64,
     threads: u64,
-    exit: Option<i32>,
+    exits: Statuses,
+}
+
+/// Statuses with which a process can end: a bit each.
+#[derive(Clone, Copy, Debug, Default)]
+struct Statuses([u64; 4]);
+
+impl Statuses {
+    fn add(&mut self, status: i32) {
+        let status = status as u8;
+        self.0[usize::from(status / 64)] |= 1 << (status % 64);
+    }
+
+    fn iter(self) -> impl Iterator<Item = i32> {
+        (0..=u8::MAX).filter(move |status| self.0[usize::from(status / 64)] >> (status % 64) & 1 != 0).map(i32::from)
+    }
 }
 
 impl Summary {
     /// The figures of an execution.
     #[must_use]
     pub fn of(execution: &Execution) -> Self {
+        let mut exits = Statuses::default();
+        execution.exit.into_iter().chain(execution.exits().map(|(_, status)| status)).for_each(|each| exits.add(each));
         Summary {
             status: execution.status,
             is_crowded: is_crowded(execution),
@@ -110,7 +127,7 @@ impl Summary {
             transitions: execution.events.len() as u64,
             recorded: execution.recorded,
             threads: execution.threads.len() as u64,
-            exit: execution.exit,
+            exits,
         }
     }
 
@@ -138,10 +155,10 @@ impl Summary {
         stats.transitions += self.transitions;
         stats.events += self.recorded;
         stats.threads = stats.threads.max(self.threads);
-        if let Some(exit) = self.exit
-            && let Err(place) = stats.exits.binary_search(&exit)
-        {
-            stats.exits.insert(place, exit);
+        for exit in self.exits.iter() {
+            if let Err(place) = stats.exits.binary_search(&exit) {
+                stats.exits.insert(place, exit);
+            }
         }
     }
 }

@@ -12,6 +12,7 @@
 //! | `scripts` | a script of a client or peer | `exec::scripts` |
 //! | `journal` | the journal of an interrupted search | `journal`, `explore::saved` |
 //! | `tasks` | tasks and records of a shared search | `cluster::tree`, `explore::optimal::items` |
+//! | `messages` | what host and agent send to each other | `remote::frame`, `exec::remote` |
 //! | `suppressions` | a suppression file, and a name to match | `report::suppress` |
 //!
 //! `fuzz/` runs them with libFuzzer (`./x fuzz`). The test of this crate runs them on the files in
@@ -21,6 +22,7 @@
 mod command_line;
 mod cspm;
 mod journal;
+mod messages;
 mod recording;
 mod records;
 mod scripts;
@@ -31,6 +33,7 @@ mod tasks;
 pub use command_line::command_line;
 pub use cspm::cspm;
 pub use journal::journal;
+pub use messages::messages;
 pub use recording::recording;
 pub use records::records;
 pub use scripts::scripts;
@@ -42,7 +45,7 @@ pub use tasks::tasks;
 pub type Body = fn(&[u8]);
 
 /// All targets, by name.
-pub const TARGETS: [(&str, Body); 9] = [
+pub const TARGETS: [(&str, Body); 10] = [
     ("records", records),
     ("recording", recording),
     ("cspm", cspm),
@@ -52,4 +55,5 @@ pub const TARGETS: [(&str, Body); 9] = [
     ("suppressions", suppressions),
     ("journal", journal),
     ("tasks", tasks),
+    ("messages", messages),
 ];

@@ -101,6 +101,17 @@ pub enum Comparison {
     Registers(u8, u8, bool),
 }
 
+/// What an instruction does to the flags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flags {
+    /// It neither reads nor changes them.
+    Keeps,
+    /// It changes all that computing changes, and reads none.
+    Sets,
+    /// Not known.
+    Unknown,
+}
+
 /// An instruction, as far as it matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instruction {
@@ -128,6 +139,11 @@ pub struct Instruction {
     pub changes: u32,
     /// Whether it certainly does not write to its operand.
     pub only_reads: bool,
+    /// Whether it changes its operand by a number, and does nothing else but set flags by the result. Bytes of
+    /// the result depend on those bytes of the operand that are not above them.
+    pub updates: bool,
+    /// What it does to the flags.
+    pub flags: Flags,
     /// What is known behind it.
     pub known: KnownValue,
     /// What it compares. A branch may compare something itself.

@@ -8,6 +8,6 @@ mod instruction;
 mod walk;
 
 pub use instruction::{
-    Base, Comparison, ControlFlow, Instruction, KnownValue, OperandAccess, StackEffect, StackOperand,
+    Base, Comparison, ControlFlow, Flags, Instruction, KnownValue, OperandAccess, StackEffect, StackOperand,
 };
 pub use walk::{CodePlace, CodeReader, Fate, FrameEnd, InstructionSet, Scratch, Storage, fate, frame_end};

@@ -11,6 +11,9 @@
 //! no variable lies there. Not seen, and left to the caller: accesses through pointers that exist already,
 //! and what exceptions and `longjmp` make of a frame.
 //!
+//! An instruction that counts a variable up or down, or the like, reads it for nothing but the variable itself:
+//! the value counts as read only if what becomes of it is.
+//!
 //! Paths on which two branches contradict each other are left out ([`Facts`]).
 //!
 //! A jump to a function of another module is a call behind which the function returns.
@@ -22,7 +25,7 @@
 use core::marker::PhantomData;
 
 use crate::facts::{Facts, Ways};
-use crate::instruction::{Base, Comparison, ControlFlow, Instruction, OperandAccess, StackEffect};
+use crate::instruction::{Base, Comparison, ControlFlow, Flags, Instruction, OperandAccess, StackEffect};
 
 /// Places that are followed, at most; with more of them, everything counts as read.
 const PLACES: usize = 320;
@@ -199,6 +202,8 @@ pub fn fate<I: InstructionSet>(
     match walk.all() {
         None => Fate::Alive,
         // A register that was saved, if it is not written to before.
+        // It has become a part of something else.
+        Some(()) if walk.returned != 0 && walk.is_spread => Fate::Alive,
         Some(()) if walk.returned != 0 && !(walk.is_pointed_to && walk.is_written) => Fate::Returned(walk.returned),
         Some(()) if walk.is_pointed_to => Fate::Alive,
         Some(()) if walk.is_written && !walk.is_recorded => Fate::DeadUnshared,
@@ -225,6 +230,8 @@ struct Walk<'a, I> {
     budget: usize,
     /// Registers in which the caller gets the value.
     returned: u32,
+    /// Whether other bytes are followed, too, into which it has gone.
+    is_spread: bool,
     /// Whether some path overwrites it.
     is_written: bool,
     /// Whether an access to it is recorded.
@@ -253,6 +260,7 @@ impl<'a, I: InstructionSet> Walk<'a, I> {
             scratch,
             budget: INSTRUCTIONS,
             returned: 0,
+            is_spread: false,
             is_written: false,
             is_recorded: false,
             is_pointed_to: false,
@@ -434,6 +442,19 @@ impl<'a, I: InstructionSet> Walk<'a, I> {
         let Some(base) = base else { return Some(Rest::On) };
         let behind = byte.saturating_sub(base.saturating_add(operand.displacement));
         match operand.access {
+            OperandAccess::Reads(size)
+                if instruction.updates && (0..i32::from(size)).contains(&behind) && self.are_flags_dropped(end) =>
+            {
+                self.is_spread = true;
+                for other in 1..i32::from(size) - behind {
+                    let other = Goal::Value(Storage::Byte(byte + other));
+                    let mut spread = State { pc: end, goal: other, ..*state };
+                    let at = state.operand(instruction);
+                    spread.facts = state.facts.after(instruction, at, |byte| self.code.is_private(byte));
+                    self.add(spread)?;
+                }
+                Some(Rest::On)
+            }
             OperandAccess::Reads(size) if (0..i32::from(size)).contains(&behind) => {
                 let loaded = if behind < WORD { instruction.loads } else { instruction.loads_next };
                 let number = loaded.filter(|&number| !I::is_short_lived(number))?;
@@ -464,6 +485,28 @@ impl<'a, I: InstructionSet> Walk<'a, I> {
             }
             OperandAccess::Reads(_) | OperandAccess::Writes(_) => Some(Rest::On),
         }
+    }
+
+    /// Whether nothing reads the flags that are set before this address.
+    fn are_flags_dropped(&mut self, mut at: u64) -> bool {
+        /// Instructions that are looked at.
+        const MOST: usize = 8;
+        for _ in 0..MOST {
+            let Some(next) = self.code.fetch(at).and_then(|bytes| I::decode(&bytes)) else { return false };
+            at = at.wrapping_add(next.length as u64);
+            match next.flow {
+                // Flags are no arguments and no results.
+                ControlFlow::Call(_) | ControlFlow::CallByPointer | ControlFlow::Return => return true,
+                ControlFlow::Jump(by) => at = at.wrapping_add_signed(by),
+                ControlFlow::Branch(_) | ControlFlow::End | ControlFlow::Unknown => return false,
+                ControlFlow::Next => match next.flags {
+                    Flags::Keeps => {}
+                    Flags::Sets => return true,
+                    Flags::Unknown => return false,
+                },
+            }
+        }
+        false
     }
 
     /// The instruction makes a pointer to the value that is not passed on at once.

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use raddle_vocab::{Failure, Misuse, RunStatus, Words, handler};
+use raddle_vocab::{Failure, MappingChange, Misuse, RunStatus, Words, handler};
 use serde::{Deserialize, Serialize};
 
 use crate::object::{Op, OpTraits, Operation as _, ThreadOp, UnpackError};
@@ -102,6 +102,26 @@ pub enum AccessKind {
     Alloc,
     /// The block died: conflicts with every access to it.
     Free,
+    /// Mapped memory has changed.
+    Mapping(#[serde(with = "crate::saved::mapping_change")] MappingChange),
+}
+
+impl AccessKind {
+    /// Whether the bytes hold what they held before.
+    #[must_use]
+    pub fn keeps_content(self) -> bool {
+        match self {
+            AccessKind::Read => true,
+            AccessKind::Mapping(change) => !change.drops_content(),
+            AccessKind::Write | AccessKind::Alloc | AccessKind::Free => false,
+        }
+    }
+
+    /// Whether what lay there has ended its life without being destroyed.
+    #[must_use]
+    pub fn ends_objects(self) -> bool {
+        self == AccessKind::Free || matches!(self, AccessKind::Mapping(change) if change.ends_objects())
+    }
 }
 
 /// A data access between two transitions.
@@ -237,7 +257,7 @@ pub struct Execution {
     /// How the run ended.
     #[serde(with = "crate::saved::run_status")]
     pub status: RunStatus,
-    /// Status of the process, if it exited.
+    /// Status of the process, if it exited: that of the first end of it.
     pub exit: Option<i32>,
     /// Number of the step that could not be taken, if the schedule could not be followed.
     pub diverged_at: Option<u32>,
@@ -289,6 +309,16 @@ impl EventName {
 }
 
 impl Execution {
+    /// The threads that ended the process, with the statuses that they gave. Each of these ends could
+    /// have been the first one.
+    pub fn exits(&self) -> impl Iterator<Item = (u16, i32)> {
+        let ended = self.pending.iter().filter(|pending| pending.state == PendingState::Exited);
+        ended.filter_map(|pending| match pending.event.op {
+            Op::Exit(op) => Some((pending.event.thread, op.status)),
+            _ => None,
+        })
+    }
+
     /// Whether its parts fit each other, as all readers of an execution rely on.
     #[must_use]
     pub fn is_sound(&self) -> bool {

@@ -128,6 +128,22 @@ pub(crate) mod memory_order {
     }
 }
 
+/// A change of mapped memory, as its byte.
+pub(crate) mod mapping_change {
+    use raddle_vocab::MappingChange;
+    use serde::de::Error as _;
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+    pub fn serialize<S: Serializer>(change: &MappingChange, to: S) -> Result<S::Ok, S::Error> {
+        (*change as u8).serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<MappingChange, D::Error> {
+        MappingChange::from_byte(u8::deserialize(from)?).ok_or_else(|| D::Error::custom("an unknown change of memory"))
+    }
+}
+
 /// A policy.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Policy")]

@@ -87,6 +87,11 @@ pub trait Target {
         Vec::new()
     }
 
+    /// Whether an answer comes soon after its request. If not, waiting for few answers at a time takes much time.
+    fn is_near(&self) -> bool {
+        true
+    }
+
     /// How many requests it is worth to have under way.
     fn window(&self) -> usize {
         1

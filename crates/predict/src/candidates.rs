@@ -213,7 +213,7 @@ fn groups(trace: &ObservedTrace, order: &MustHappenBefore, accesses: &[u32]) -> 
         let access: &SharedAccess = &trace.accesses[index as usize];
         let locks = trace.threads[usize::from(access.thread)].held[access.position as usize];
         let segment = order.segment(access.thread, access.position);
-        let key = (access.thread, access.place, access.what as u8, access.bytes, locks, segment);
+        let key = (access.thread, access.place, access.what, access.bytes, locks, segment);
         let members = keyed.entry(key).or_default();
         // One access between two events represents all of them.
         if members.last().is_none_or(|last| last.0 != access.position) {

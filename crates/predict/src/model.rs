@@ -257,6 +257,7 @@ impl Builder<'_> {
             Touching::Use => "use",
             Touching::Free => "free",
             Touching::Make => "make",
+            Touching::Mapping(change) => change.word(),
         };
         let name = &self.trace.vars[self.var as usize].name;
         let of_var = self.trace.accesses.iter().filter(|access| access.var == self.var);

@@ -13,7 +13,7 @@ use raddle_model::object::{
 };
 use raddle_model::race::Touching;
 use raddle_model::{AccessKind, Event, Execution, Op, Operation as _, PendingState};
-use raddle_vocab::Outcome;
+use raddle_vocab::{MappingChange, Outcome};
 use rustc_hash::FxHashMap;
 
 use crate::label::EventLabel;
@@ -132,6 +132,14 @@ impl Builder<'_> {
                 AccessKind::Read => Touching::Read,
                 AccessKind::Write => Touching::Write,
                 AccessKind::Free => Touching::Free,
+                // Whether a thread needs the rights that another one gives depends on what it asks for itself.
+                AccessKind::Mapping(MappingChange::Fresh) => {
+                    self.allocate(access.addr, access.size);
+                    continue;
+                }
+                AccessKind::Mapping(MappingChange::Ask) => continue,
+                AccessKind::Mapping(change) if change.only_gives() => continue,
+                AccessKind::Mapping(change) => Touching::Mapping(change),
             };
             self.touch(access.thread, position, access.addr, access.size, what, access.pc);
         }
@@ -147,7 +155,7 @@ impl Builder<'_> {
 
     fn touch(&mut self, thread: Tid, position: u32, addr: u64, size: u64, what: Touching, place: u64) {
         let end = addr.saturating_add(size.max(1));
-        let cells: Vec<u64> = if size <= LARGE && what != Touching::Free {
+        let cells: Vec<u64> = if size <= LARGE && what != Touching::Free && what.mapping().is_none() {
             (addr >> 3..end.div_ceil(8)).collect()
         } else {
             self.known.range(addr >> 3..end.div_ceil(8)).copied().collect()

@@ -613,7 +613,7 @@ fn path_of(execution: &Execution) -> u64 {
     }
     for access in &execution.accesses {
         if let Some(hasher) = hashers.get_mut(usize::from(access.thread)) {
-            (access.pc, access.addr, access.kind as u8).hash(hasher);
+            (access.pc, access.addr, access.kind).hash(hasher);
         }
     }
     let mut threads: Vec<_> =

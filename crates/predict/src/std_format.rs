@@ -323,7 +323,7 @@ impl Places {
 fn line_of_access(text: &mut String, trace: &ObservedTrace, access: &SharedAccess, places: &Places) {
     let word = match access.what {
         Touching::Read => "r",
-        Touching::Write | Touching::Free | Touching::Make => "w",
+        Touching::Write | Touching::Free | Touching::Make | Touching::Mapping(_) => "w",
         Touching::AtomicRead | Touching::AtomicWrite | Touching::Use => return,
     };
     let (thread, var) = (&trace.threads[usize::from(access.thread)].name, &trace.vars[access.var as usize].name);
@@ -468,6 +468,7 @@ fn word_of(what: Touching) -> &'static str {
         Touching::Use => "use",
         Touching::Free => "free",
         Touching::Make => "initialise or destroy",
+        Touching::Mapping(change) => change.word(),
     }
 }
 

@@ -152,7 +152,10 @@ impl SharedAccess {
     /// Whether it changes the memory.
     #[must_use]
     pub fn writes(&self) -> bool {
-        matches!(self.what, Touching::Write | Touching::AtomicWrite | Touching::Free | Touching::Make)
+        matches!(
+            self.what,
+            Touching::Write | Touching::AtomicWrite | Touching::Free | Touching::Make | Touching::Mapping(_)
+        )
     }
 
     /// Whether it depends on the value in memory.

@@ -259,7 +259,10 @@ impl ExecutionNames<'_> {
             let name = self.symbols.in_block(pc, what, block.size, (0, 1));
             name.is_some_and(|name| name.is_whole())
         };
-        let allocation = self.allocation(block).into_iter().map(|pc| (pc, BlockUse::Allocation));
+        let allocation = self.allocation(block);
+        // The result goes outward as far as functions return pointers.
+        let handed_out = allocation.iter().take_while(|&&pc| self.symbols.may_hand_out(pc)).count();
+        let allocation = allocation.into_iter().take(handed_out + 1).map(|pc| (pc, BlockUse::Allocation));
         let later = self.accesses.iter().skip(block.number as usize + 1).take(MAX_ACCESSES);
         let inside = |access: &&Access| (block.start..block.start + block.size).contains(&access.addr);
         let mut pcs: Vec<u64> = Vec::new();
@@ -323,7 +326,7 @@ fn channel_name(op: &FileOp, execution: &Execution) -> String {
 /// What users call an object that lies in the runtime: it stands for one of the C library.
 fn name_in_runtime(symbols: &Symbols, op: &Op) -> Option<&'static str> {
     let name = match op {
-        Op::Mutex(_) => "lock of a stream",
+        Op::Mutex(_) => "lock of the C library",
         Op::Atomic(_) => "request to cancel a thread",
         _ => return None,
     };

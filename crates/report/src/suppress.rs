@@ -19,6 +19,8 @@ enum About {
     Deadlock,
     /// Threads that are not joined.
     Thread,
+    /// Blocks that are freed in another way than they were allocated.
+    AllocDeallocMismatch,
     /// Everything that a library calls.
     CalledFromLib,
 }
@@ -69,9 +71,13 @@ impl Suppressions {
                 "mutex" => About::Mutex,
                 "deadlock" => About::Deadlock,
                 "thread" => About::Thread,
+                "alloc_dealloc_mismatch" => About::AllocDeallocMismatch,
                 "called_from_lib" => About::CalledFromLib,
                 _ => {
-                    return Err(wrong("it must start with race, race_top, mutex, deadlock, thread or called_from_lib"));
+                    return Err(wrong(
+                        "it must start with race, race_top, mutex, deadlock, thread, alloc_dealloc_mismatch or \
+                         called_from_lib",
+                    ));
                 }
             };
             if pattern.trim_matches(['*', '^', '$']).is_empty() {
@@ -122,6 +128,7 @@ impl Suppression {
             About::Deadlock => finding.kind == Kind::Deadlock,
             About::Thread => detail == "never-joined",
             About::CalledFromLib => true,
+            About::AllocDeallocMismatch => detail == "alloc-dealloc-mismatch",
             About::Mutex => {
                 let locks = ["mutex", "rwlock", "lock", "destroy", "reinit"];
                 finding.kind == Kind::Misuse && locks.iter().any(|word| detail.contains(word))

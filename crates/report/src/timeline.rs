@@ -5,6 +5,9 @@ use std::collections::BTreeSet;
 use raddle_model::finding::Place;
 use serde::{Deserialize, Serialize};
 
+/// The most objects that are taken for what a failure comes from.
+const MOST_CONTESTED: usize = 4;
+
 /// A thread of the schedule.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Column {
@@ -63,6 +66,22 @@ pub struct Timeline {
     pub columns: Vec<Column>,
     /// Their actions, in order.
     pub rows: Vec<Row>,
+}
+
+impl Timeline {
+    /// What a thread used last of what other threads have changed, by name: what a failure in it may come from.
+    pub(crate) fn contested(&self, column: usize) -> Vec<&str> {
+        let of_others = self.rows.iter().filter(|row| row.column != column && row.sort >= RowSort::Write);
+        let changed: BTreeSet<&str> = of_others.filter_map(|row| row.object.as_deref()).collect();
+        let own = self.rows.iter().rev().filter(|row| row.column == column);
+        let mut names: Vec<&str> = Vec::new();
+        for name in own.filter_map(|row| row.object.as_deref()).filter(|name| changed.contains(name)) {
+            if !names.contains(&name) && names.len() < MOST_CONTESTED {
+                names.push(name);
+            }
+        }
+        names
+    }
 }
 
 /// A row, or how many were left out.
@@ -149,6 +168,27 @@ mod tests {
         all[2].sort = RowSort::Sync;
         all[6].object = Some("x".into());
         assert_eq!(words(&shorten(&all, &["x"], 4)), ["6 of 0", "6", "5 of 0"]);
+    }
+
+    #[test]
+    fn a_failure_may_come_from_what_others_have_changed() {
+        let mut all = rows(&[0, 1, 0, 1, 0, 0, 1]);
+        for (at, (object, sort)) in [
+            ("count", RowSort::Write),
+            ("count", RowSort::Sync),
+            ("read by both", RowSort::Read),
+            ("read by both", RowSort::Read),
+            ("count", RowSort::Read),
+            ("own", RowSort::Write),
+            ("sum", RowSort::Write),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            (all[at].object, all[at].sort) = (Some(object.into()), sort);
+        }
+        let timeline = Timeline { columns: Vec::new(), rows: all };
+        assert_eq!(timeline.contested(0), ["count"]);
     }
 
     #[test]

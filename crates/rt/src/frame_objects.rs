@@ -18,9 +18,10 @@ use core::ffi::c_void;
 use raddle_liveness::{Base, CodePlace, OperandAccess};
 
 use crate::arch::code::{LONGEST, decode};
+use crate::library::program_hooks;
 use crate::liveness;
 use crate::state::Global;
-use crate::syscall::syscall;
+use crate::syscall::{callers, syscall};
 
 /// Variables of one function that are told apart; of a function with more of them nothing is known.
 const MOST: usize = 64;
@@ -135,6 +136,11 @@ pub fn prepare() {
 extern "C" fn note_module(info: *mut libc::dl_phdr_info, _size: usize, _data: *mut c_void) -> i32 {
     // SAFETY: the dynamic loader passes a valid description.
     let info = unsafe { &*info };
+    // Installed libraries, and the runtime, have no records. To look for some would take a hundred system
+    // calls.
+    if !program_hooks::has_hooks(info) && !callers::is_users(info) {
+        return 0;
+    }
     // SAFETY: as above.
     let headers = unsafe { core::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
     let at = |address: u64| (info.dlpi_addr + address) as usize;
@@ -158,6 +164,8 @@ extern "C" fn note_module(info: *mut libc::dl_phdr_info, _size: usize, _data: *m
 const SECTION: &[u8] = b".raddle_frames\0";
 /// Sections that are looked at, at most.
 const SECTIONS: usize = 96;
+/// Bytes of names of sections that are read at once.
+const NAMES: usize = 1024;
 
 /// A file that is open.
 struct File(isize);
@@ -215,9 +223,15 @@ fn records_of(path: *const u8) -> Option<(u64, u64)> {
         return None;
     }
     let names = number::<8>(sections, of_names * HEADER + OFFSET)?;
+    // The first names are read at once, which nearly always are all.
+    let mut first_names = [0; NAMES];
+    let len = file.read(&mut first_names, names);
     let section = sections.chunks_exact(HEADER).find(|section| {
-        let mut name = [0; SECTION.len()];
         let at = number::<4>(section, 0).unwrap_or(0);
+        if let Some(name) = first_names[..len].get(at as usize..at as usize + SECTION.len()) {
+            return name == SECTION;
+        }
+        let mut name = [0; SECTION.len()];
         file.read(&mut name, names + at) == name.len() && name == SECTION
     })?;
     Some((number::<8>(section, ADDRESS)?, number::<8>(section, SIZE)?))

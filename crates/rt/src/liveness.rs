@@ -219,7 +219,7 @@ impl Frames {
                     None => return true,
                 },
             };
-            match fate(place, Storage::Register(number)) {
+            match fate(place, number) {
                 Fate::Dead | Fate::DeadUnshared => return false,
                 Fate::Alive => return true,
                 Fate::Returned(_) => {}
@@ -253,7 +253,7 @@ impl Frames {
 }
 
 /// Answers that are remembered.
-const REMEMBERED: usize = 1 << 14;
+const REMEMBERED: usize = 1 << 15;
 
 /// An answer, with what was asked.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -295,9 +295,8 @@ fn remembered(question: [u64; 2], ask: impl FnOnce() -> u64) -> u64 {
 const ADDRESS: u64 = (1 << 56) - 1;
 /// Kinds of questions, in the highest byte of their first word.
 const REGISTER: u64 = 1 << 56;
-const BYTE: u64 = 2 << 56;
-const END: u64 = 3 << 56;
-const WORD_FATE: u64 = 4 << 56;
+const END: u64 = 2 << 56;
+const WORD_FATE: u64 = 3 << 56;
 
 /// The place as a part of a question. A distance is never the lowest number.
 fn packed(place: CodePlace) -> [u64; 2] {
@@ -305,19 +304,15 @@ fn packed(place: CodePlace) -> [u64; 2] {
     [place.pc, u64::from(distance.cast_unsigned()) << 32]
 }
 
-fn fate(place: CodePlace, storage: Storage) -> Fate {
+/// What becomes of a register.
+fn fate(place: CodePlace, number: u8) -> Fate {
     let [pc, distance] = packed(place);
-    let question = match storage {
-        Storage::Register(number) => [pc | REGISTER, distance | u64::from(number)],
-        Storage::Byte(byte) => [pc | BYTE, distance | u64::from(byte.cast_unsigned())],
-    };
-    let answer = remembered(question, || {
-        match raddle_liveness::fate::<Set>(place, storage, &mut Program::of(place), scratch()) {
-            Fate::Dead => 0,
-            Fate::Alive => 1,
-            Fate::DeadUnshared => 2,
-            Fate::Returned(mask) => 3 | u64::from(mask) << 8,
-        }
+    let question = [pc | REGISTER, distance | u64::from(number)];
+    let answer = remembered(question, || match walked(place, Storage::Register(number)) {
+        Fate::Dead => 0,
+        Fate::Alive => 1,
+        Fate::DeadUnshared => 2,
+        Fate::Returned(mask) => 3 | u64::from(mask) << 8,
     });
     match answer & 0xff {
         0 => Fate::Dead,
@@ -325,6 +320,10 @@ fn fate(place: CodePlace, storage: Storage) -> Fate {
         2 => Fate::DeadUnshared,
         _ => Fate::Returned((answer >> 8) as u32),
     }
+}
+
+fn walked(place: CodePlace, storage: Storage) -> Fate {
+    raddle_liveness::fate::<Set>(place, storage, &mut Program::of(place), scratch())
 }
 
 /// What becomes of the bytes of a word.
@@ -342,7 +341,7 @@ fn word_fate(place: CodePlace, first: i32) -> WordFate {
     let answer = remembered(question, || {
         let (mut alive, mut addressed, mut returned) = (0u64, 0u64, 0u32);
         for byte in 0..WORD as u32 {
-            match fate(place, Storage::Byte(first.wrapping_add_unsigned(byte))) {
+            match walked(place, Storage::Byte(first.wrapping_add_unsigned(byte))) {
                 Fate::DeadUnshared => {}
                 Fate::Dead => addressed |= 1 << byte,
                 Fate::Alive => alive |= 1 << byte,

@@ -50,7 +50,8 @@ use crate::arch::context::float_state;
 use crate::arch::entry::{CallArguments, Registers, registers, take_call};
 use crate::arch::tls;
 use crate::arch::{ADDRESS_BITS, PAGE};
-use crate::interpose::io::{effects, net, queues, streams};
+use crate::interpose::io::descriptors::channel;
+use crate::interpose::io::{channels, effects, net, queues, streams};
 use crate::liveness::Frames;
 use crate::restore::undo;
 use crate::sched::timeouts;
@@ -136,18 +137,19 @@ const CLOSELY: u32 = 64;
 const SPARSELY: u32 = 64;
 
 /// At the end of a run: keys mean nothing if it has changed something that was not noticed, or has
-/// left functions in a way that is not followed.
+/// left functions in a way that is not followed, or filled a channel.
 pub fn check_end() {
     let runs = undo::runs();
     let is_due = runs < CLOSELY || runs.is_multiple_of(SPARSELY);
-    if run().has_landed || is_due && !undo::is_all_in_memory(is_covered) {
+    if run().has_landed || run().is_crowded || is_due && !undo::is_all_in_memory(is_covered) {
         trace::key(flag::PENDING, [0; 2]);
     }
 }
 
 /// Whether keys cover what the descriptor refers to.
 fn is_covered(descriptor: usize) -> bool {
-    net::of(descriptor as i32).is_some() || queues::is_made(descriptor)
+    let number = descriptor as i32;
+    net::of(number).is_some() || queues::is_made(descriptor) || channels::is_kept(channel(number))
 }
 
 /// Whether the thread is one of the runtime's: the other side of a connection.
@@ -161,6 +163,7 @@ fn is_comparable() -> bool {
     process().snapshot.is_taken()
         && !undo::has_changes()
         && !run.used_files
+        && !run.is_crowded
         && !run.waits_timed
         && !has_noticeable_time()
         && !run.timers.is_used()
@@ -216,12 +219,14 @@ fn key() -> [u64; 2] {
         sum.add(run.fibers[tid].key, thread(tid));
     }
     let shared = [run.token_position as u64, run.exit.map_or(0, |exit| 1 + u64::from(exit.cast_unsigned()))];
-    sum.add(1, words(0, &shared));
+    sum.add(1, words(run.exit_handlers.digest() ^ run.settings.digest(), &shared));
     for rank in 0..run.threads {
         sum.add(2 + rank as u64, u64::from(run.slot_children[rank]));
     }
     queues::digest(|name, value| sum.add(name, value));
-    let is_known = net::digest::digest(|name, value| sum.add(name, value)) && memory(&mut sum);
+    let is_known = net::digest::digest(|name, value| sum.add(name, value))
+        && channels::digest(|name, value| sum.add(name, value))
+        && memory(&mut sum);
     if is_known { sum.0 } else { [0; 2] }
 }
 
@@ -247,6 +252,9 @@ fn thread(tid: usize) -> u64 {
     if !is_live(fiber) {
         let result = if fiber.joined { 0 } else { fiber.result as u64 };
         // The thread that joins it uses its slot again, and the blocks that it has freed.
+        let mapped =
+            [fiber.mapped_bytes, private.low_mapped_bytes, private.large_mapped_bytes].map(|bytes| bytes as u64);
+        let hash = words(hash, &mapped);
         let left = [name(private.reusable), name(private.next_reusable), fiber.foreign_frees as u64];
         return words(words(hash, &[result]), &left);
     }
@@ -273,6 +281,7 @@ fn thread(tid: usize) -> u64 {
             u64::from(fiber.channels) | u64::from(fiber.temporary_files) << 32,
             fiber.mapped_bytes as u64,
             private.low_mapped_bytes as u64,
+            private.large_mapped_bytes as u64,
             fiber.foreign_frees as u64,
         ],
     );
@@ -290,6 +299,8 @@ fn thread(tid: usize) -> u64 {
             private.pending_signals,
             private.signal_stack.0 as u64,
             private.cancel.digest(),
+            private.settings.digest(),
+            private.schedule.map_or(0, |schedule| schedule.digest()),
             u64::from_le_bytes(*private.name.first_chunk().unwrap_or(&[0; 8])),
             u64::from_le_bytes(*private.name.last_chunk().unwrap_or(&[0; 8])),
         ],

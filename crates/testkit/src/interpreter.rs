@@ -11,7 +11,7 @@ use raddle_model::{
     depend, footprint,
 };
 use raddle_vocab::policy::{Candidate, Chooser, MAX_THREADS, Policy, mix};
-use raddle_vocab::{Failure, Misuse, MutexKind, Outcome, RunStatus};
+use raddle_vocab::{FREED_AGAIN, FREED_BEFORE, Failure, Misuse, MutexKind, Outcome, RunStatus};
 
 use super::Granularity;
 use super::code::{Code, Instr, compile, eval};
@@ -628,7 +628,14 @@ impl Interpreter {
             thread.accesses += 1;
         } else if let (AbstractOp::Free(_), Some(block)) = (op, named) {
             let (kind, obj) = (IncidentKind::Misuse(Misuse::BadFree), Heap::address(block));
-            out.incidents.push(Incident { thread: number, after, count, pc, obj, arg: 1, kind, text: String::new() });
+            let is_access = self.granularity == Granularity::Sync;
+            let arg = if is_access { FREED_AGAIN } else { FREED_BEFORE };
+            out.incidents.push(Incident { thread: number, after, count, pc, obj, arg, kind, text: String::new() });
+            if is_access {
+                let (kind, addr, size) = (AccessKind::Free, obj, self.heap.size(block));
+                out.accesses.push(Access { thread: number, kind, volatile: false, addr, size, pc, after, count });
+                thread.accesses += 1;
+            }
         }
     }
 

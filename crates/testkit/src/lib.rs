@@ -24,6 +24,7 @@ pub mod shrink;
 mod thread;
 pub mod tools;
 pub mod waiting;
+pub mod weak;
 
 use std::collections::VecDeque;
 

@@ -137,8 +137,12 @@ byte_enum! {
         AsyncSignalUnsafe = 32,
         /// A signal handler has changed `errno`.
         SignalErrno = 33,
-        /// An access to the stack of another thread where it has no frame any more.
+        /// An access to the stack of another thread where it has no frame any more, or, if the second operand is
+        /// 1, to the thread-local storage of one that has ended.
         DeadFrame = 34,
+        /// A block is given back in another way than it was allocated, or with another size. The second operand:
+        /// see [`HeapCalls`](crate::HeapCalls).
+        MismatchedFree = 35,
     }
 }
 

@@ -87,6 +87,8 @@ pub const SIGNALS: u64 = file(0);
 /// The thing that stands for which threads there are to take a signal that is sent to the process: those
 /// that were created and have not ended. It is even, and between the lists and the endpoints.
 pub const TAKERS: u32 = 1 << 16;
+/// The thing that stands for the handlers of `exit` and `quick_exit`. It lies where [`TAKERS`] does.
+pub const EXIT_HANDLERS: u32 = TAKERS + 2;
 /// All sockets that are connected by address, which are one object.
 pub const NETWORK: u64 = FILES - 1;
 
@@ -194,6 +196,21 @@ const MAKER: u64 = (u64::MAX >> 9) & !0xffff;
 pub const fn channel(key: u64, kind: ChannelKind, number: u32) -> u64 {
     (key << 16 & MAKER) | (kind as u64) << 14 | (number as u64 & NUMBER)
 }
+
+/// `obj` for the named pipe with this number.
+#[must_use]
+pub const fn named_pipe(number: u64) -> u64 {
+    NAMED_PIPES | number
+}
+
+/// Whether this is a named pipe.
+#[must_use]
+pub const fn is_named_pipe(obj: u64) -> bool {
+    obj >> 32 == NAMED_PIPES >> 32
+}
+
+/// Where the identities of named pipes lie.
+const NAMED_PIPES: u64 = 1 << 54;
 
 /// Kind and number of a channel, if the thread with this key made it.
 #[must_use]

@@ -9,8 +9,10 @@
 mod codes;
 pub mod extent;
 pub mod handler;
+mod heap;
 pub mod io;
 mod machine;
+mod mapping;
 mod op;
 mod open;
 pub mod party;
@@ -21,7 +23,9 @@ pub mod update;
 mod words;
 
 pub use codes::{Failure, MemOrder, Misuse, MutexKind, RunStatus};
+pub use heap::{FREED_AGAIN, FREED_BEFORE, HeapCalls, HeapWay};
 pub use machine::Machine;
+pub use mapping::MappingChange;
 pub use op::{OpKind, Outcome};
 pub use open::OpenType;
 pub use thread_set::ThreadSet;

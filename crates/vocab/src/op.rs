@@ -137,6 +137,9 @@ byte_enum! {
         Write = 91,
         /// obj: block, arg: size. Returning a heap block, as a transition.
         Free = 92,
+        /// obj: first byte, arg: size, with a `MappingChange` in the highest 8 bits. A change of mapped
+        /// memory, as a transition (access granularity).
+        Mapping = 93,
 
         /// obj: identity of what is read, written or looked up, arg: see `io`. Input or output that
         /// other threads can observe.
@@ -279,6 +282,7 @@ impl OpKind {
             OpKind::Read => "read",
             OpKind::Write => "write",
             OpKind::Free => "free",
+            OpKind::Mapping => "mapping",
             OpKind::Io => "io",
             OpKind::Choose => "choose",
             OpKind::Deliver => "handler",

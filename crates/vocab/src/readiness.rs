@@ -15,7 +15,7 @@
 //! All operations that change the readiness of a thing depend on one another. So in every order that
 //! keeps the order of dependent operations, a thing is ready for what its last operation has left.
 
-use crate::io::{self, Endpoint};
+use crate::io::{self, ChannelKind, Endpoint};
 
 /// Something that a thread can wait for at a thing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +53,25 @@ impl Readiness {
     pub const fn add(&mut self, condition: Condition, holds: bool) {
         let bit = condition.bit();
         self.0 |= 1 << (8 + bit) | (holds as u16) << bit;
+    }
+
+    /// Of a channel that no operation has touched: a pipe is empty, and so is a pair of sockets. Nothing is known
+    /// of others.
+    #[must_use]
+    pub fn at_first(thing: u64) -> Readiness {
+        let mut first = Readiness::default();
+        match ChannelKind::of(thing) {
+            Some(ChannelKind::Pipe) if !io::is_named_pipe(thing) => {
+                first.add(Condition::Input(0), false);
+                first.add(Condition::Output(1), true);
+            }
+            Some(ChannelKind::SocketPair) => [0, 1].into_iter().for_each(|end| {
+                first.add(Condition::Input(end), false);
+                first.add(Condition::Output(end), true);
+            }),
+            _ => {}
+        }
+        first
     }
 
     /// Whether nothing is known.

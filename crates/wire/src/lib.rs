@@ -32,7 +32,7 @@ pub mod tap;
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Changes whenever the meaning of a byte in the file changes.
-pub const PROTOCOL_VERSION: u32 = 26;
+pub const PROTOCOL_VERSION: u32 = 27;
 /// First word of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"raddle\0\x01");
 /// Environment variable that holds the descriptor of the file; without it the runtime stays
@@ -320,8 +320,8 @@ pub mod limit {
     pub const IDLE_ROUNDS: u64 = 1 << 19;
     /// Threads went on as time passed when all scripted parties were done.
     pub const TIME_ALONE: u64 = 1 << 20;
-    /// Threads ended the process with different statuses, of which the first one counts.
-    pub const EXITS: u64 = 1 << 26;
+    /// A run registered more handlers of `exit` than are followed.
+    pub const EXIT_HANDLERS: u64 = 1 << 26;
     /// Paths were used while a directory on them, or the working directory, was changed.
     pub const PATHS: u64 = 1 << 21;
     /// Machine code that is observed from outside executed an atomic instruction or a fence.
@@ -332,6 +332,10 @@ pub mod limit {
     pub const HEAP: u64 = 1 << 24;
     /// An emulator did not know an instruction.
     pub const INSTRUCTION: u64 = 1 << 25;
+    /// Access rights of memory changed in a program that handles faults.
+    pub const PROTECTION: u64 = 1 << 27;
+    /// The same memory was mapped at two addresses.
+    pub const VIEWS: u64 = 1 << 28;
 }
 
 /// Bits of [`Job::flags`].

@@ -8,6 +8,7 @@
 //! | step ([`OpKind`]), also pending | 6 | obj | pc, order, outcome | arg | value | old |
 //! | [`READ`], [`WRITE`] | 3 | address | pc, size (16 bits) | | | |
 //! | [`READ_RANGE`], [`WRITE_RANGE`], [`ALLOC`], [`FREE`] | 4 | address | pc | size | | |
+//! | [`MAPPING`] | 4 | address | pc, [`MappingChange`](raddle_vocab::MappingChange) | size | | |
 //! | [`FAILURE`] | 4 | address or code | pc, which | text length | | |
 //! | [`MISUSE`] | 4 | obj | pc, which | arg | | |
 //! | [`TEXT`] | 1 + n | bytes, zero-padded; count = their number | | | | |
@@ -48,7 +49,8 @@ pub const TEXT: u8 = 137;
 /// The thread got a name.
 pub const THREAD_NAME: u8 = 138;
 /// Return addresses on the thread's stack, innermost first, if the job asked for detail. Follows a
-/// parked access, a failure or a misuse, and is at the end for each thread that has not ended.
+/// parked access, a failure, a misuse or a step, and is at the end, with [`flag::PENDING`], for each
+/// thread that has not ended.
 pub const STACK: u8 = 139;
 /// Stack and frame pointer of the innermost frames of the stack before it, two words for each.
 pub const FRAMES: u8 = 140;
@@ -64,6 +66,9 @@ pub const AWAIT: u8 = 142;
 /// ([`raddle_vocab::update`]), and with what. Count: how many stores stand behind the one that it read, or
 /// behind the place of its own.
 pub const ATOMIC_DETAIL: u8 = 143;
+
+/// Mapped memory has changed.
+pub const MAPPING: u8 = 144;
 
 /// Bits of the flags byte.
 pub mod flag {
@@ -145,7 +150,7 @@ pub const fn parse_step_extra(extra: u16) -> (u8, u8, u8) {
 pub const fn words(kind: u8, count: u32) -> Option<usize> {
     match kind {
         READ | WRITE | KEY | AWAIT | ATOMIC_DETAIL => Some(ACCESS_WORDS),
-        READ_RANGE | WRITE_RANGE | ALLOC | FREE | FAILURE | MISUSE => Some(LONG_WORDS),
+        READ_RANGE | WRITE_RANGE | ALLOC | FREE | MAPPING | FAILURE | MISUSE => Some(LONG_WORDS),
         TEXT | THREAD_NAME => Some(1 + (count as usize).div_ceil(8)),
         STACK => Some(1 + count as usize),
         FRAMES => Some(1 + 2 * count as usize),

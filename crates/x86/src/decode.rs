@@ -1,7 +1,7 @@
 //! Decoding one instruction: its length, where control goes, and what it does to the stack.
 
 use raddle_liveness::{
-    Base, Comparison, ControlFlow, Instruction, KnownValue, OperandAccess, StackEffect, StackOperand,
+    Base, Comparison, ControlFlow, Flags, Instruction, KnownValue, OperandAccess, StackEffect, StackOperand,
 };
 
 /// The longest instruction, in bytes.
@@ -185,6 +185,8 @@ pub fn decode(bytes: &[u8]) -> Option<Instruction> {
         values: 0,
         changes: u32::MAX,
         only_reads: false,
+        updates: false,
+        flags: Flags::Unknown,
         known: KnownValue::Nothing,
         comparison: Comparison::None,
         on_equal: None,
@@ -298,10 +300,10 @@ fn with_operands(
 fn plain_facts(decoded: &mut Instruction, opcode: u8, prefixes: Prefixes, bytes: &[u8]) {
     match opcode {
         // Pushing, and doing nothing.
-        0x50..=0x57 | 0x68 | 0x6a => decoded.changes = 0,
-        0x90 if prefixes.rex & 1 == 0 => decoded.changes = 0,
+        0x50..=0x57 | 0x68 | 0x6a => (decoded.changes, decoded.flags) = (0, Flags::Keeps),
+        0x90 if prefixes.rex & 1 == 0 => (decoded.changes, decoded.flags) = (0, Flags::Keeps),
         0xb8..=0xbf if prefixes.size() == 4 => {
-            decoded.changes = decoded.writes;
+            (decoded.changes, decoded.flags) = (decoded.writes, Flags::Keeps);
             let number = bytes.last_chunk().map(|bytes| i32::from_le_bytes(*bytes));
             decoded.known = number.map_or(KnownValue::Nothing, |number| {
                 KnownValue::Register(opcode & 7 | (prefixes.rex & 1) << 3, number)
@@ -318,6 +320,20 @@ fn facts(decoded: &mut Instruction, opcode: u8, prefixes: Prefixes, found: &Oper
     let is_narrow = prefixes.size() == 4;
     let is_whole = prefixes.size() >= 4;
     let is_slot = found.stack.is_some_and(|(_, _, indexed)| !indexed);
+    let does = found.middle & 7;
+    decoded.flags = match opcode {
+        0x88..=0x8b | 0x8d | 0xc6 | 0xc7 => Flags::Keeps,
+        0x38..=0x3b | 0x84 | 0x85 => Flags::Sets,
+        0x80 | 0x81 | 0x83 if !matches!(does, 2 | 3) => Flags::Sets,
+        _ => Flags::Unknown,
+    };
+    // Adding, subtracting, and logic.
+    decoded.updates = found.stack.is_some()
+        && match opcode {
+            0x80 | 0x81 | 0x83 => !matches!(does, 2 | 3 | 7),
+            0xfe | 0xff => does < 2,
+            _ => false,
+        };
     match (opcode, found.other) {
         (0x89 | 0x8b | 0xc7 | 0x8d, _) if is_whole => {
             decoded.changes = decoded.writes;

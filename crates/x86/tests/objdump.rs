@@ -177,6 +177,39 @@ fn branches_that_contradict_each_other_are_no_path() {
     assert_eq!(fate_in(&pointed_to, 0, None, Storage::Byte(8)), Fate::Alive);
 }
 
+/// Counts the rounds of a loop at 8, and ends when a register is zero.
+#[rustfmt::skip]
+const COUNTED: &[u8] = &[
+    0x83, 0x44, 0x24, 0x08, 0x01, //  0 addl $1,8(%rsp)
+    0xe8, 0xf6, 0x00, 0x00, 0x00, //  5 call 0x100
+    0x85, 0xc0,                   // 10 test %eax,%eax
+    0x75, 0xf2,                   // 12 jne 0
+    0x48, 0x83, 0xc4, 0x18,       // 14 add $24,%rsp
+    0xc3,                         // 18 ret
+];
+
+#[test]
+fn a_count_that_nothing_reads_is_dead() {
+    let fate = |code: &[u8], byte| fate_in(code, 5, None, Storage::Byte(byte));
+    assert_eq!((8..12).map(|byte| fate(COUNTED, byte)).collect::<Vec<_>>(), [Fate::Dead; 4]);
+    let with = |at: usize, bytes: &[u8]| {
+        let mut code = COUNTED.to_vec();
+        code.splice(at..at, bytes.iter().copied());
+        code
+    };
+    // Read behind the loop: whole, and by its highest byte only, into which all others go.
+    assert_eq!(fate(&with(14, &[0x8b, 0x44, 0x24, 0x08]), 8), Fate::Alive);
+    let highest = with(14, &[0x0f, 0xb6, 0x44, 0x24, 0x0b]);
+    assert_eq!([fate(&highest, 8), fate(&highest, 11)], [Fate::Alive; 2]);
+    // Its lowest byte depends on no other.
+    let lowest = with(14, &[0x0f, 0xb6, 0x44, 0x24, 0x08]);
+    assert_eq!([fate(&lowest, 8), fate(&lowest, 9)], [Fate::Alive, Fate::Dead]);
+    // The loop ends when the count is zero, by the flags.
+    let mut by_flags = COUNTED.to_vec();
+    by_flags.splice(5..12, [0x90; 7]);
+    assert_eq!(fate_in(&by_flags, 0, None, Storage::Byte(8)), Fate::Alive);
+}
+
 /// Makes pointers to a variable at the stack pointer, in three ways, and writes what is kept at 16.
 #[rustfmt::skip]
 const POINTERS: &[u8] = &[

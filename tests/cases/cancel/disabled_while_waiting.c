@@ -1,11 +1,11 @@
 // compilers: gcc clang
 // check:
 // verdict: bug
-// finding: deadlock detail=all-blocked line=21
+// finding: deadlock detail=lost-wakeup line=21
 // check: --strategy optimal
 // verdict: bug
 // executions: 1
-// finding: deadlock detail=all-blocked line=21
+// finding: deadlock detail=lost-wakeup line=21
 
 // A request does not end the condition wait of a thread that has disabled cancellation. No thread
 // signals, so it waits for ever; the request and the wait touch no common object.

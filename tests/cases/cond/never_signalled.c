@@ -1,8 +1,8 @@
 // check:
 // verdict: bug
-// finding: deadlock detail=all-blocked line=16
+// finding: deadlock detail=lost-wakeup line=16
 
-// No thread ever signals: no wake-up was lost, there was none.
+// No thread ever signals. The state is that of a program in which the wake-up came too early.
 #include <pthread.h>
 
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;

@@ -4,7 +4,7 @@
 // check:
 // flags: -DTOO_MANY=1
 // verdict: bug
-// finding: deadlock detail=all-blocked
+// finding: deadlock detail=lost-wakeup
 
 // main waits at a std::latch for what three threads have made; and for one more than there are.
 #include <cassert>

@@ -1,8 +1,10 @@
 // check:
 // verdict: bug
-// finding: data-race detail=read-write line=17 line2=27
+// finding: data-race detail=read-write line=19 line2=29
+// finding: data-race detail=use-after-return line=17 line2=29
 
-// The address of a thread-local variable is given away: another thread's access to it races.
+// The address of a thread-local variable is given away: another thread's access to it races, with the
+// write and with the end of the thread.
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>

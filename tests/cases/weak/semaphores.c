@@ -8,15 +8,24 @@
 // flags: -DSTUCK
 // verdict: bug
 // finding: deadlock detail=all-blocked
+// check: --memory rc11
+// flags: -DSTUCK -DTRY
+// verdict: verified
+// executions: 2
 
-// Two threads take from a semaphore, in either order, what main has posted before. STUCK: it posts one less.
+// Two threads take from a semaphore, in either order, what main has posted before. STUCK: it posts one less. TRY:
+// they only try, and one of them fails.
 #include <pthread.h>
 #include <semaphore.h>
 
 static sem_t semaphore;
 
 static void *take(void *arg) {
+#ifdef TRY
+    sem_trywait(&semaphore);
+#else
     sem_wait(&semaphore);
+#endif
     return arg;
 }
 

@@ -31,6 +31,11 @@ impl Input {
         }
     }
 
+    /// Whether it is compiled first.
+    pub fn is_sources(&self) -> bool {
+        matches!(self, Input::Sources(_))
+    }
+
     /// The name that reports and directories use.
     pub fn name(&self) -> String {
         match self {

@@ -30,11 +30,15 @@ pub struct ProgressLine {
     /// Whether lines are printed one below the other.
     is_log: bool,
     started: Instant,
+    /// When the command began, which may make several searches.
+    command_begun: Instant,
     shown: Option<Instant>,
     seen: u64,
     live: Option<Live>,
     /// Ids of the findings that a line was printed for.
     told: BTreeSet<String>,
+    /// Lines of findings that are not printed yet, with their ids.
+    news: Vec<(String, String)>,
     /// Words before each line.
     first: String,
 }
@@ -52,17 +56,19 @@ impl ProgressLine {
             bar,
             is_log,
             started: Instant::now(),
+            command_begun: Instant::now(),
             shown: None,
             seen: 0,
             live: None,
             told: BTreeSet::new(),
+            news: Vec::new(),
             first: String::new(),
         }
     }
 
-    /// Puts these words before each line.
-    pub fn say_first(&mut self, words: String) {
-        self.first = words;
+    /// Puts these words before each line, of a command that began at that time.
+    pub fn say_first(&mut self, words: String, begun: Instant) {
+        (self.first, self.command_begun) = (words, begun);
     }
 
     /// Shows the search in a browser as well.
@@ -79,14 +85,21 @@ impl ProgressLine {
 
     /// In a search that takes long, tells what was found, one line for each cause.
     pub fn grouped(&mut self, findings: &[Finding]) {
-        if (self.bar.is_hidden() && !self.is_log) || self.started.elapsed() < NEWS_AFTER {
+        let causes = findings.iter().filter(|finding| finding.group.is_none());
+        let fresh = causes.filter(|finding| !self.told.contains(&finding.id));
+        let line = |finding: &Finding| format!("{}found {}: {}", self.first, finding.id, clean(&finding.message));
+        self.news = fresh.map(|finding| (finding.id.clone(), line(finding))).collect();
+        self.tell_news();
+    }
+
+    /// Prints what was found, once the command has taken long.
+    fn tell_news(&mut self) {
+        if (self.bar.is_hidden() && !self.is_log) || self.command_begun.elapsed() < NEWS_AFTER {
             return;
         }
-        for finding in findings.iter().filter(|finding| finding.group.is_none()) {
-            if self.told.insert(finding.id.clone()) {
-                let line = format!("found {}: {}", finding.id, clean(&finding.message));
-                self.bar.suspend(|| eprintln!("{line}"));
-            }
+        for (id, line) in self.news.drain(..) {
+            self.bar.suspend(|| eprintln!("{line}"));
+            self.told.insert(id);
         }
     }
 
@@ -106,7 +119,7 @@ impl ProgressLine {
 
     /// One more execution was made.
     pub fn update(&mut self, progress: &Progress<'_>) {
-        let Progress { stats, findings, estimate, crew } = *progress;
+        let Progress { stats, earlier, findings, estimate, crew } = *progress;
         self.seen += 1;
         if let Some(live) = &mut self.live {
             live.update(stats, estimate);
@@ -114,13 +127,16 @@ impl ProgressLine {
         if (self.bar.is_hidden() && !self.is_log) || (crew.is_none() && !self.seen.is_multiple_of(STRIDE)) {
             return;
         }
+        if !self.news.is_empty() {
+            self.tell_news();
+        }
         let now = Instant::now();
         let (first, pause) = if self.is_log { (LOG_PAUSE, LOG_PAUSE) } else { (PATIENCE, PAUSE) };
         if now < self.shown.map_or(self.started + first, |shown| shown + pause) {
             return;
         }
         self.shown = Some(now);
-        let mut line = format!("{}{}", self.first, line(stats, findings, now - self.started, estimate));
+        let mut line = format!("{}{}", self.first, line(stats, earlier, findings, now - self.started, estimate));
         if let Some(crew) = crew {
             line += &of_crew(crew);
         }
@@ -138,13 +154,16 @@ impl ProgressLine {
     }
 }
 
-fn line(stats: &Stats, findings: usize, elapsed: Duration, estimate: Option<Estimate>) -> String {
+fn line(stats: &Stats, earlier: &Stats, findings: usize, elapsed: Duration, estimate: Option<Estimate>) -> String {
     let runs = stats.runs();
-    let rate = runs as f64 / elapsed.as_secs_f64().max(0.001);
-    let executions = if stats.executions == 1 { "execution" } else { "executions" };
-    let mut text = format!("{} {executions}, {rate:.0}/s", stats.executions);
+    let rate = (earlier.runs() + runs) as f64 / elapsed.as_secs_f64().max(0.001);
+    // Counts go on when one search follows another, or the search begins again.
+    let made = earlier.executions + stats.executions;
+    let executions = if made == 1 { "execution" } else { "executions" };
+    let mut text = format!("{made} {executions}, {rate:.0}/s");
     if let Some(estimate) = estimate {
-        text += &format!(", {} in all", estimated(&estimate));
+        let of_this = if earlier.runs() > 0 { "by this search" } else { "in all" };
+        text += &format!(", {} {of_this}", estimated(&estimate));
         if estimate.most.is_some() {
             let left = ((estimate.likely() - runs as f64) / rate.max(1e-9)).max(0.0);
             text += &format!(", {} left", duration(left));
@@ -180,14 +199,17 @@ mod tests {
     fn the_line_tells_how_far_and_how_long() {
         let stats = Stats { executions: 3000, blocked: 1000, ..Stats::default() };
         let seconds = Duration::from_secs(2);
-        assert_eq!(line(&stats, 0, seconds, None), "3000 executions, 2000/s");
+        let none = Stats::default();
+        let earlier = Stats { executions: 500, ..Stats::default() };
+        assert_eq!(line(&stats, &none, 0, seconds, None), "3000 executions, 2000/s");
+        assert_eq!(line(&stats, &earlier, 0, seconds, None), "3500 executions, 2250/s");
         assert_eq!(
-            line(&stats, 2, seconds, Some(Estimate { least: 5_000.0, most: Some(20_000.0) })),
+            line(&stats, &none, 2, seconds, Some(Estimate { least: 5_000.0, most: Some(20_000.0) })),
             "3000 executions, 2000/s, 5 000 to 20 000 in all, about 3 s left, 2 found"
         );
         let huge = Estimate { least: 1e30, most: Some(1e30) };
-        assert!(line(&stats, 0, seconds, Some(huge)).ends_with("about 1.0x10^30 in all, very long left"));
+        assert!(line(&stats, &none, 0, seconds, Some(huge)).ends_with("about 1.0x10^30 in all, very long left"));
         let at_least = Estimate::at_least(70_000.0);
-        assert!(line(&stats, 0, seconds, Some(at_least)).ends_with(", more than 10^4 in all"));
+        assert!(line(&stats, &none, 0, seconds, Some(at_least)).ends_with(", more than 10^4 in all"));
     }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use raddle_cluster::ServerAccess;
+use raddle_exec::remote::TOKEN_VARIABLE;
 
 use crate::args::CheckArgs;
 use crate::error::CommandError;
@@ -124,5 +125,5 @@ pub struct StatusArgs {
 
 /// Whether a variable lets processes into a server: no program gets it.
 pub fn is_secret(name: &OsStr) -> bool {
-    name.to_string_lossy().starts_with("NATS_")
+    name.to_string_lossy().starts_with("NATS_") || name == TOKEN_VARIABLE
 }

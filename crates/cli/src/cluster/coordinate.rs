@@ -21,6 +21,7 @@ pub fn run(args: &CoordinateArgs) -> CommandResult {
                     the search";
         return Err(CommandError(what.into()));
     }
+    args.check.target.remote.accept(&[(true, "`raddle coordinate`")])?;
     if let Some(secret) = args.pass_env.iter().find(|word| is_secret(word)) {
         let name = secret.to_string_lossy();
         let name = name.split('=').next().unwrap_or_default();

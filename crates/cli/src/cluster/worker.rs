@@ -3,22 +3,20 @@
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::panic::resume_unwind;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use raddle_cluster::worker::{self, Explore, Failure, TaskOutcome, Work};
 use raddle_cluster::{ClusterError, ServerConnection};
 use raddle_engine::Error;
 use raddle_engine::distributed::{self, Explorer, SharedJob};
 use raddle_exec::interrupt;
+use raddle_exec::programs::programs_below;
 use raddle_model::TargetError;
 use tempfile::TempDir;
 
 use super::args::WorkerArgs;
 use crate::error::{CommandError, CommandResult, say};
 use crate::exit_codes;
-
-/// Files that are looked at below a directory of programs, at most.
-const MOST_FILES: usize = 10_000;
 
 /// Runs the command.
 pub fn run(args: &WorkerArgs) -> CommandResult {
@@ -68,7 +66,7 @@ impl Local<'_> {
         job: &SharedJob,
         fetch: &mut dyn FnMut(&mut dyn Write) -> Result<(), ClusterError>,
     ) -> Result<PathBuf, String> {
-        if let Some(path) = candidates(&self.args.programs).into_iter().find(|path| job.is_of(path)) {
+        if let Some(path) = programs_below(&self.args.programs).into_iter().find(|path| job.is_of(path)) {
             return Ok(path);
         }
         if !self.args.fetch {
@@ -100,29 +98,6 @@ impl Local<'_> {
         };
         Ok(self.explorer.insert(explorer))
     }
-}
-
-/// Files among these paths, and in these directories.
-fn candidates(paths: &[PathBuf]) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    let mut open: Vec<PathBuf> = paths.iter().rev().cloned().collect();
-    while let Some(path) = open.pop() {
-        if files.len() >= MOST_FILES {
-            break;
-        }
-        if path.is_dir() {
-            let entries = std::fs::read_dir(&path).into_iter().flatten().flatten();
-            // Links could lead anywhere.
-            open.extend(entries.map(|entry| entry.path()).filter(|path| !path.is_symlink()));
-        } else if is_program(&path) {
-            files.push(path);
-        }
-    }
-    files
-}
-
-fn is_program(path: &Path) -> bool {
-    path.metadata().is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
 }
 
 impl Explore for Local<'_> {

@@ -1,5 +1,6 @@
 # Commands of gdb over the threads of a program that raddle runs: fibers of one kernel thread.
 import os
+import signal
 
 import gdb
 
@@ -80,7 +81,7 @@ class Fiber:
 
     def is_there(self):
         live = (PENDING, AT_ACCESS, AT_SPIN_READ, ENDLESS_LOOP)
-        return self.status in live and self.kind != "start"
+        return self.status in live and (self.kind != "start" or self.status != PENDING)
 
     # What it does while it has no stack to look at.
     def absence(self):
@@ -92,7 +93,9 @@ class Fiber:
     def presence(self, running):
         if self.status != PENDING:
             return STATUS_TEXT[self.status]
-        return "runs" if self.number == running else "before %s" % self.kind
+        if self.number != running or is_at("end"):
+            return "before %s" % self.kind
+        return "fails" if is_at("failure") else "runs"
 
     # What the switch to another thread left on its stack.
     def registers(self):
@@ -161,6 +164,36 @@ def is_runtime(frame):
     return name is not None and "libraddle_rt" in name
 
 
+# Breakpoints in the runtime that stay, by what they mean.
+stations = {}
+
+
+# Whether the program stands at one of them.
+def is_at(station):
+    place = stations.get(station)
+    frame = gdb.newest_frame()
+    for _ in range(3):
+        if place is None or frame is None:
+            return False
+        # It may stand behind the first instructions of the function.
+        if place <= frame.pc() < place + 32:
+            return True
+        frame = frame.older()
+    return False
+
+
+# Stops there, silently, from the given time on.
+def station(name, function, skipped=0):
+    try:
+        stations[name] = evaluate("(unsigned long)&%s" % function)
+    except gdb.error:
+        raise gdb.GdbError("the program was built with another raddle")
+    breakpoint = gdb.Breakpoint("*%d" % stations[name], internal=True)
+    breakpoint.silent = True
+    breakpoint.ignore_count = skipped
+    return breakpoint
+
+
 # The program's own code, above raddle's.
 def select_program():
     frame = gdb.newest_frame()
@@ -192,6 +225,14 @@ def own_code(frame):
     while frame is not None and not is_own(frame):
         frame = frame.older()
     return inner if frame is None else frame
+
+
+# So that names mean what they mean there.
+def select_own():
+    frame = own_code(select_program())
+    if frame is not None:
+        frame.select()
+    return frame
 
 
 def place(frame):
@@ -228,7 +269,7 @@ class Threads(gdb.Command):
         found, running = fibers()
         for fiber in found:
             mark = "*" if fiber.number == running else " "
-            if fiber.number != running and not fiber.is_there():
+            if not fiber.is_there() and (fiber.number != running or is_at("end")):
                 print("%s %-6s %s" % (mark, fiber.name, fiber.absence()))
                 continue
             enter(fiber, running)
@@ -236,7 +277,7 @@ class Threads(gdb.Command):
             restore()
             print("%s %-6s %-22s %s" % (mark, fiber.name, fiber.presence(running), where))
         gdb.newest_frame().select()
-        select_program()
+        select_own()
 
 
 class Where(gdb.Command):
@@ -248,13 +289,15 @@ class Where(gdb.Command):
     def invoke(self, argument, from_tty):
         if argument.strip():
             enter(*find(argument.strip()))
-        frame, number = select_program(), 0
+        frame = select_program()
         while frame is not None:
-            print("#%-2d %s" % (number, place(frame)))
-            frame, number = frame.older(), number + 1
+            # The numbers of `backtrace` and `frame`.
+            if not is_runtime(frame):
+                print("#%-2d %s" % (frame.level(), place(frame)))
+            frame = frame.older()
         if argument.strip():
             restore()
-            select_program()
+            select_own()
 
 
 class Switch(gdb.Command):
@@ -269,10 +312,7 @@ class Switch(gdb.Command):
     def invoke(self, argument, from_tty):
         fiber, running = find(argument.strip())
         enter(fiber, running)
-        frame = own_code(select_program())
-        if frame is not None:
-            frame.select()
-        print("%s in %s" % (fiber.name, place(frame)))
+        print("%s in %s" % (fiber.name, place(select_own())))
 
 
 class Next(gdb.Command):
@@ -298,7 +338,7 @@ class Next(gdb.Command):
             print("the run is over")
             return
         found, _ = fibers()
-        print("event %d" % now if now != before else "the run is at its end")
+        print("the run is at its end" if is_at("end") or now == before else "event %d" % now)
         Threads.invoke(None, "", from_tty)
 
 
@@ -320,7 +360,6 @@ def run_again(event):
     gdb.execute("save breakpoints %s.breakpoints" % AGAIN, to_string=True)
     with open(AGAIN, "w") as file:
         file.write(str(event))
-    gdb.execute("set confirm off")
     gdb.execute("kill", to_string=True)
     gdb.execute("quit")
 
@@ -347,7 +386,7 @@ class Goto(gdb.Command):
             return
         run_to(event)
         try:
-            print("event %d" % word(HEARTBEAT))
+            print("the run is at its end" if is_at("end") else "event %d" % word(HEARTBEAT))
         except gdb.error:
             print("the run is over: the schedule has fewer events")
             return
@@ -384,40 +423,75 @@ for command in HOOKED.split():
     gdb.execute("define hook-%s\nraddle restore\nend" % command, to_string=True)
 
 
-# Goes to where the user wants to look.
-def start(event):
+# The program does not run on behind the debugger's back.
+def end_program(_):
+    for inferior in gdb.inferiors():
+        if inferior.pid:
+            os.kill(inferior.pid, signal.SIGKILL)
+
+
+# Says so where the run ends: what comes next is the end of the process.
+def tell_end(event):
+    if started and isinstance(event, gdb.BreakpointEvent) and is_at("end"):
+        print("raddle: the run is at its end: `continue` ends the process")
+
+
+started = False
+gdb.events.gdb_exiting.connect(end_program)
+gdb.events.stop.connect(tell_end)
+
+
+# Goes to where the user wants to look: before an event, to a failure, or to the end of the run, where
+# every thread stands before what it would do next.
+def start(event, failure):
+    global started
     for setting in [
         "set pagination off",
+        # `quit` ends the program: there is nothing to ask.
+        "set confirm off",
         "set print thread-events off",
         "set print inferior-events off",
         "set breakpoint pending on",
         "set follow-fork-mode child",
+        "set suppress-cli-notifications on",
         "handle SIGSTOP nostop noprint nopass",
     ]:
         gdb.execute(setting, to_string=True)
     gdb.execute("file %s" % PROGRAM.replace(" ", "\\ "), to_string=True)
     gdb.execute("attach %d" % PROCESS, to_string=True)
-    gdb.execute("set language c", to_string=True)
-    if event is None:
-        kind, wanted = gdb.BP_BREAKPOINT, ["__raddle_parked", "__raddle_finished"]
-        places = [gdb.Breakpoint(name, kind, internal=True) for name in wanted]
-    else:
+    station("end", "__raddle_finished")
+    places = []
+    if event is not None:
+        gdb.execute("set language c", to_string=True)
         places = [watch_heartbeat()]
         places[0].condition = "*(unsigned long *)%d == %d" % (HEARTBEAT, event)
+    elif failure is not None:
+        places = [station("failure", "__raddle_failed", failure)]
     for breakpoint in places:
         breakpoint.silent = True
     gdb.execute("continue", to_string=True)
     for breakpoint in places:
-        if breakpoint.is_valid() and event is not None:
+        if breakpoint.is_valid():
             breakpoint.delete()
     gdb.execute("set language auto", to_string=True)
+    gdb.execute("set suppress-cli-notifications off")
     # The messages of gdb itself end here.
     gdb.execute("set pagination on")
     if os.path.exists(AGAIN + ".breakpoints"):
         gdb.execute("source %s.breakpoints" % AGAIN, to_string=True)
-    print("raddle: stopped before %s" % ("the access" if event is None else "event %d" % event))
+    if is_at("failure"):
+        print("raddle: stopped at the failure")
+    elif is_at("end") and any(fiber.status == AT_ACCESS for fiber in fibers()[0]):
+        print("raddle: stopped before the access")
+    elif is_at("end"):
+        print("raddle: stopped where the schedule ends")
+    elif event is not None:
+        print("raddle: stopped before event %d" % event)
+    else:
+        print("raddle: stopped")
     Threads.invoke(None, "", False)
     print(
         "raddle: `raddle threads`, `where T1`, `switch T1`, `next`, `back`, `goto N`; "
         "`continue` runs on"
     )
+    started = True

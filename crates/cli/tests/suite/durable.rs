@@ -297,3 +297,17 @@ fn a_short_search_writes_no_journal() {
     search.uninterrupted();
     assert!(!search.place.path("out").join(JOURNAL).exists());
 }
+
+/// A search that was killed before its first record has a journal, which begins it again.
+#[test]
+fn a_journal_begins_with_the_search() {
+    let search = long_search();
+    let plain = search.uninterrupted();
+    interrupted(&search);
+    let Contents { mut records, .. } = parse(&std::fs::read(search.journal()).unwrap()).unwrap();
+    records.truncate(2);
+    std::fs::write(search.journal(), to_bytes(&records)).unwrap();
+    let done = finish(&mut search.resume(&[]));
+    said(&done, 0, "it ended before anything of the search was written");
+    assert_eq!(search.report(), plain);
+}

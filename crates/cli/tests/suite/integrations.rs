@@ -137,6 +137,51 @@ fn google_test_gets_a_verdict_for_each_test() {
     assert!(unknown.stderr.contains("uses no test framework that raddle knows"), "{}", unknown.all());
 }
 
+/// A large test case does not keep the others waiting, and one that does not end leaves them alone.
+#[test]
+fn a_first_pass_comes_to_all_test_cases() {
+    let project = Project::new();
+    let example = "share/examples/gtest";
+    let source = "\
+#include <atomic>
+#include <gtest/gtest.h>
+#include <thread>
+#include <vector>
+TEST(Suite, Large) {
+  std::atomic<int> sum{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 5; i++) threads.emplace_back([&] { for (int j = 0; j < 20; j++) sum.fetch_xor(sum + j); });
+  for (auto &thread : threads) thread.join();
+}
+TEST(Suite, Wrong) {
+  std::atomic<int> value{0};
+  std::thread one([&] { value = value + 1; }), two([&] { value = value + 1; });
+  one.join(), two.join();
+  EXPECT_EQ(value, 2);
+}
+";
+    std::fs::write(project.path(example).join("two.cpp"), source).unwrap();
+    let flags = ["c++", "-g", "-O1", "-pthread", "-o", "two", "two.cpp", "-lgtest_main", "-lgtest"];
+    project.succeed(example, "raddle", &flags);
+    let words = ["check", "--framework", "auto", "--time-limit", "20", "--json", "all.json", "./two"];
+    let done = project.run(example, "raddle", &words);
+    assert_eq!(done.code(), Some(1), "{}", done.all());
+    let at = |words: &str| done.stderr.find(words).unwrap_or_else(|| panic!("{words}: {}", done.all()));
+    let wrong = at("raddle: test 2/2: bug         Suite.Wrong");
+    assert!(wrong < at("raddle: test 1/2: incomplete  Suite.Large"), "{}", done.all());
+    at("raddle: 2 tests: 0 verified, 1 with a bug, 1 incomplete");
+    let report = std::fs::read_to_string(project.path(example).join("all.json")).unwrap();
+    assert!(report.contains("\"strategy\": \"auto\""), "{report}");
+    // The only finding of its name needs no more words.
+    let names = ["a1", "Suite.Wrong/a1", "two/Suite.Wrong/a1", "two/Wrong/a1"];
+    for name in names {
+        let replay = project.run(example, "raddle", &["replay", name]);
+        assert!(replay.stdout.contains("reproduced: a1"), "{name}: {}", replay.all());
+        let show = project.run(example, "raddle", &["show", name, "--step", "1"]);
+        assert_eq!(show.code(), Some(0), "{name}: {}", show.all());
+    }
+}
+
 /// Each framework lists its test cases in its own way, and says in its own words what failed.
 #[test]
 fn other_frameworks_get_verdicts_for_each_test_case() {
@@ -196,6 +241,36 @@ fn github_actions() {
     for file in ["raddle.sarif", "raddle.html", "raddle.xml", ".raddle"] {
         assert!(project.path(example).join(file).exists(), "{file}");
     }
+}
+
+/// The tasks for VS Code: their commands run, and the problem matcher takes the lines of a finding apart.
+#[test]
+fn vscode() {
+    let project = Project::new();
+    let text = std::fs::read_to_string(project.path("share/examples/vscode/tasks.json")).unwrap();
+    let tasks: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let run = |label: &str, leave_out: &str| {
+        let task = tasks["tasks"].as_array().unwrap().iter().find(|task| task["label"] == label).unwrap();
+        let fill = |arg: &str| arg.replace("${input:program}", "bank.c").replace("${input:finding}", "r1");
+        let args = task["args"].as_array().unwrap().iter().map(|arg| fill(arg.as_str().unwrap()));
+        let args: Vec<String> = args.filter(|arg| arg != leave_out).collect();
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        (task.clone(), project.run(".", task["command"].as_str().unwrap(), &args))
+    };
+    project.succeed(".", "raddle", &["demo"]);
+    let (task, checked) = run("raddle: check", "");
+    assert_eq!(checked.code(), Some(1), "{}", checked.all());
+    project.place.write("said", &checked.stdout);
+    let pattern = &task["problemMatcher"]["pattern"];
+    let groups = ["file", "line", "column", "severity"].map(|name| format!("\\{}", pattern[name]));
+    let take_apart = format!("s/{}/{}/p", pattern["regexp"].as_str().unwrap(), groups.join(" "));
+    let problems = project.succeed(".", "sed", &["-nE", &take_apart, "said"]).stdout;
+    assert_eq!(problems, "bank.c 18 19 error\nbank.c 18 19 note\nbank.c 15 13 note\n");
+    let (_, shown) = run("raddle: step through a finding", "");
+    assert!(shown.stdout.contains("T0  start"), "{}", shown.all());
+    // Without gdb, which has a test of its own.
+    let (_, replayed) = run("raddle: debug a finding in gdb", "--gdb");
+    assert!(replayed.stdout.contains("reproduced: r1"), "{}", replayed.all());
 }
 
 /// The header does nothing without raddle, in C and C++.

@@ -10,7 +10,7 @@ use raddle_exec::{NativeTarget, interrupt};
 use raddle_explore::IncompleteReason;
 use raddle_explore::optimal::SizeSampler;
 use raddle_explore::strategy::scheduled;
-use raddle_model::finding::Reason;
+use raddle_model::finding::{Reason, Stats};
 use raddle_model::{Execution, Request, Target, TargetError};
 
 use super::guidance;
@@ -103,7 +103,9 @@ impl Taker for Receiver<'_, '_, '_> {
         }
         let runs = self.gathered.stats.runs();
         let estimate = (runs > 0).then(|| self.sampler.estimate(runs));
-        let progress = Progress { stats: &self.gathered.stats, findings: 0, estimate, crew: Some(crew) };
+        let earlier = Stats::default();
+        let progress =
+            Progress { stats: &self.gathered.stats, earlier: &earlier, findings: 0, estimate, crew: Some(crew) };
         self.session.observer.progress(&progress);
         let likely = estimate.filter(|estimate| estimate.most.is_some()).map(|estimate| estimate.likely());
         self.stop.is_none().then_some((runs, likely))

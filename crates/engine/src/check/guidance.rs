@@ -34,6 +34,14 @@ pub fn notes(reason: Option<&Reason>, stats: &Stats, execution: Option<&Executio
     notes
 }
 
+/// Names what [`notes`] would name, so that the symbols know it.
+pub fn look_up(execution: &Execution, symbols: &Symbols) {
+    let names = ExecutionNames::new(symbols, execution);
+    for object in most_contended(execution) {
+        let _ = object.words(&names);
+    }
+}
+
 /// What the user can do, by how far the search came.
 fn next_step(stats: &Stats) -> &'static str {
     match stats.preemptions_covered {

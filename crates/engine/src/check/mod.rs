@@ -31,7 +31,7 @@ use crate::naming::{target_symbols, unhooked_copies, with_places};
 use crate::observer::Observer;
 use crate::options::{CheckOptions, StrategyName, granularity_word};
 use crate::program::Program;
-use crate::unseen;
+use crate::unseen::UnseenCode;
 use parallel::ParallelSetup;
 use search::{RESTART, SearchResult, SelfCheck, Session};
 use static_facts::StaticFacts;
@@ -167,7 +167,9 @@ impl Checker {
             self.options.validate_for_calls(options.observer.is_some())?;
         }
         let interrupted = self.interrupted.take();
-        self.options.cache.get_or_insert_with(strategies::free_memory_quarter);
+        if strategies::may_match_states(self.options.strategy) {
+            self.options.cache.get_or_insert_with(strategies::free_memory_quarter);
+        }
         if let Some(interrupted) = &interrupted {
             self.set_up_again(interrupted, &mut options)?;
         }
@@ -182,11 +184,15 @@ impl Checker {
             options.benign.clone_from(&resumed.round.benign);
             self.options.suppressions.mark_used(&resumed.round.used);
         }
+        let directory = RunDirectory::create(&self.directory)?;
         let mut report = loop {
-            let directory = RunDirectory::create(&self.directory)?;
+            directory.clear()?;
             if let Some(keeper) = &mut keeper {
                 let used = self.options.suppressions.used().collect();
-                keeper.begin(RoundRow { benign: options.benign.clone(), suppressed: suppressed.clone(), used });
+                let row = RoundRow { benign: options.benign.clone(), suppressed: suppressed.clone(), used };
+                if let Some(sentence) = keeper.begin(row) {
+                    observer.note(&sentence);
+                }
             }
             let round = self.round(&options, &directory, observer, keeper.as_mut(), resumed.take())?;
             for text in round.suppressed {
@@ -208,6 +214,9 @@ impl Checker {
         self.name_unseen(&mut report, &options);
         let elapsed = keeper.as_ref().map_or_else(|| begun.elapsed(), Keeper::elapsed);
         report.stats.seconds = elapsed.as_secs_f64();
+        if !observer.concluded() {
+            return Err(Error::GivenUp);
+        }
         write_report(&self.directory, &report)?;
         if let Some(elsewhere) = self.elsewhere.as_mut().filter(|_| !can_go_on(&report)) {
             elsewhere.forget();
@@ -248,14 +257,12 @@ impl Checker {
 
     /// Names code without hooks. It keeps the verdict from being verified unless it is trusted.
     fn name_unseen(&self, report: &mut Report, options: &Options) {
-        let loaded = options.loaded.paths();
+        let found = UnseenCode::of(options, &self.options.trust).find();
+        report.unseen = found.names;
         let reason = if options.observer.is_some() {
             report.notes.push(OBSERVED.into());
-            let found = unseen::installed(&options.program, &loaded, &self.options.trust);
-            report.unseen = found.names;
             found.reason
         } else if options.sees_calls_only() {
-            report.unseen = unseen::all_of(&options.program, &loaded);
             if report.reason.is_some() {
                 report.notes.push(CALLS_ONLY.into());
             }
@@ -263,8 +270,6 @@ impl Checker {
             let text = if has_error { CALLS_ONLY } else { CALLS_ONLY_COMPLETE };
             Some(Reason { code: "observe-sync".into(), text: text.into() })
         } else {
-            let found = unseen::find(&options.program, &loaded, &self.options.trust);
-            report.unseen = found.names;
             found.reason
         };
         report.reason = report.reason.take().or(reason);
@@ -293,6 +298,7 @@ impl Checker {
             Some(resumed) => NativeTarget::start_again(within.clone(), resumed.target.clone(), &resumed.knowledge)?,
             None => NativeTarget::start(within.clone())?,
         };
+        observer.started(&UnseenCode::of(target_options, &options.trust));
         let symbols = target_symbols(target_options, target.mappings());
         let StaticFacts { knowledge, notes } =
             static_facts::gather(options, &target_options.program, target.mappings());
@@ -308,6 +314,7 @@ impl Checker {
         if let Some(resumed) = &resumed {
             meet_again(resumed, &mut collector, keeper.as_deref_mut(), observer)?;
         }
+        collector.until(within.deadline);
         let mut session = Session {
             self_check: self_check(options, target_options)?,
             target: &mut target,
@@ -315,6 +322,8 @@ impl Checker {
             observer,
             stop_at_first: options.stop_at_first,
             spurious: options.spurious,
+            earlier: Stats::default(),
+            name_from: name_from(options),
             runs_before: resumed.as_ref().map_or(0, |resumed| resumed.runs_before),
             example: resumed.as_ref().and_then(|resumed| resumed.example.clone()),
             keeper,
@@ -383,7 +392,8 @@ impl Checker {
             reason = Some(Reason { code: "unreproduced".into(), text: first.clone() });
         }
         limits.extend(collector.unreproduced.into_iter().skip(1));
-        let notes = if stats.threads == 1 { vec![ONE_THREAD.into()] } else { Vec::new() };
+        let mut notes = if stats.threads == 1 { vec![ONE_THREAD.into()] } else { Vec::new() };
+        notes.extend(collector.open.iter().map(|met| format!("met, but there was no time left to confirm it: {met}")));
         let complete = reason.is_none();
         let findings = collector.findings;
         Report {
@@ -464,9 +474,13 @@ fn go_on(
         return Ok(None);
     }
     if let Some(keeper) = keeper {
-        keeper.take_over(interrupted.identity, interrupted.check.elapsed)?;
+        let elapsed = interrupted.check.as_ref().map_or(Duration::ZERO, |check| check.elapsed);
+        keeper.take_over(interrupted.identity, elapsed)?;
     }
-    Ok(Some(interrupted.check))
+    if interrupted.check.is_none() {
+        observer.note("it ended before anything of the search was written: the search begins at its start");
+    }
+    Ok(interrupted.check)
 }
 
 /// Meets the executions again that told something: findings are confirmed anew, not read from a file.
@@ -486,6 +500,11 @@ fn meet_again(
         }
     }
     Ok(())
+}
+
+/// When what the report of an unfinished search will name is looked up: with the rest of its time.
+fn name_from(options: &CheckOptions) -> Option<Instant> {
+    Instant::now().checked_add(options.time_limit?.mul_f64(0.75))
 }
 
 /// When the search gives up waiting for runs: those under way at its end have a moment to finish.
@@ -514,8 +533,7 @@ fn parallel_setup(
     }
     if options.jobs.is_some() {
         observer.note(
-            "this search cannot be shared and runs with one job (--jobs goes with auto, optimal, random, pct and pos, \
-             under --memory sc)",
+            "this search cannot be shared and runs with one job (--jobs goes with auto, optimal, random, pct and pos)",
         );
     }
     None

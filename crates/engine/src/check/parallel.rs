@@ -18,7 +18,7 @@ use crate::panics;
 /// Whether several targets can share the search. A bound on preemptions replaces the strategy by
 /// one that cannot be shared.
 pub fn can_share(options: &CheckOptions) -> bool {
-    options.strategy.can_share() && options.preemptions.is_none() && !options.memory.is_weak()
+    options.strategy.can_share() && options.preemptions.is_none()
 }
 
 /// What a search does with one target before the others are started: starting them takes as long
@@ -45,7 +45,8 @@ impl ParallelSetup {
             jobs: options.jobs(),
             target_options: target_options.clone(),
             // Of `auto`, the part with `optimal` is shared.
-            expands: matches!(options.strategy, StrategyName::Auto | StrategyName::Optimal),
+            expands: matches!(options.strategy, StrategyName::Auto | StrategyName::Optimal)
+                && !options.memory.is_weak(),
             spurious: options.spurious,
             self_check: options.self_check,
             allowed_exits: options.allowed_exits.clone(),

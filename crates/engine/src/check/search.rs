@@ -1,6 +1,7 @@
 //! The search: strategy against target, every execution examined.
 
 use std::ops::ControlFlow;
+use std::time::Instant;
 
 use raddle_exec::{NativeTarget, selfcheck};
 use raddle_explore::driver::{ResumedSearch, SavedSearch, SearchOutcome, SearchProgress, Watcher, explore_watched};
@@ -59,6 +60,10 @@ pub struct Session<'a, 'b> {
     pub spurious: u32,
     /// Runs of earlier searches.
     pub runs_before: u64,
+    /// Their figures, as far as this process made them.
+    pub earlier: Stats,
+    /// When names for the report of an unfinished search are looked up.
+    pub name_from: Option<Instant>,
     /// One of the first runs, to name objects by.
     pub example: Option<Execution>,
     /// Makes the check durable.
@@ -104,6 +109,8 @@ impl Session<'_, '_> {
             stop_at_first: self.stop_at_first,
             spurious: self.spurious,
             runs_before: self.runs_before,
+            earlier: &mut self.earlier,
+            name_from: &mut self.name_from,
             example: &mut self.example,
             semantics: SyncState::new(self.spurious),
             sees_calls_only: self.target.options().sees_calls_only(),
@@ -141,6 +148,7 @@ impl Session<'_, '_> {
         };
         let result = monitor.searched(outcome, target.limits())?;
         self.runs_before += result.stats.runs();
+        self.earlier.extend(&result.stats);
         Ok(result)
     }
 }
@@ -153,6 +161,8 @@ struct SearchMonitor<'a, 'b> {
     stop_at_first: bool,
     spurious: u32,
     runs_before: u64,
+    earlier: &'a mut Stats,
+    name_from: &'a mut Option<Instant>,
     example: &'a mut Option<Execution>,
     /// Replays executions.
     semantics: SyncState,
@@ -186,11 +196,15 @@ fn resume(bytes: &[u8], strategy: &mut dyn Strategy) -> Result<ResumedSearch, Er
 impl Watcher<NativeTarget> for SearchMonitor<'_, '_> {
     /// Takes what a run shows.
     fn see(&mut self, run: &RunOutcome<'_>, class: Classification, progress: &SearchProgress) -> ControlFlow<()> {
+        if class == Classification::Restarted {
+            self.earlier.extend(&self.last);
+        }
         self.last = figures(progress);
         let SearchProgress { stats, estimate } = progress;
         self.seen = run.number + 1;
         let findings = self.collector.findings.len();
-        self.observer.progress(&Progress { stats, findings, estimate: *estimate, crew: None });
+        self.observer.progress(&Progress { stats, earlier: &*self.earlier, findings, estimate: *estimate, crew: None });
+        self.look_up_names();
         if class != Classification::OutOfBound
             && let Some(execution) = run.execution
         {
@@ -232,6 +246,16 @@ impl Watcher<NativeTarget> for SearchMonitor<'_, '_> {
 impl SearchMonitor<'_, '_> {
     fn flow(&self) -> ControlFlow<()> {
         if self.ended.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    /// Reads debug information as long as there is time: the end of the search must not wait for it.
+    fn look_up_names(&mut self) {
+        if let Some(example) = &*self.example
+            && self.name_from.is_some_and(|from| Instant::now() >= from)
+        {
+            *self.name_from = None;
+            self.collector.look_up(|symbols| guidance::look_up(example, symbols));
+        }
     }
 
     /// Takes what the execution shows, and checks raddle itself on it.

@@ -24,7 +24,10 @@ const PCT_DEPTH: u32 = 3;
 pub fn build(options: &CheckOptions, knowledge: Option<Knowledge>, is_shared: bool) -> Box<dyn Strategy> {
     if options.memory.is_weak() {
         let memory = options.memory;
-        return within_bounds(options, Box::new(RestartOnSpinloop::new(move |_| Box::new(Weak::new(memory)))));
+        let search = RestartOnSpinloop::new(move |_| Box::new(Weak::new(memory)));
+        // What one target learns of spin loops the others do not know.
+        let search = if is_shared { search.preceded_by(Weak::new(memory)) } else { search };
+        return within_bounds(options, Box::new(search));
     }
     let strategy = match options.preemptions.and_then(|bound| bounded(options, bound)) {
         Some(strategy) => strategy,
@@ -46,6 +49,11 @@ pub fn of_name(
 /// A search of all schedules with at most so many preemptions.
 pub fn within_preemptions(spurious: u32, bound: u32) -> RestartOnSpinloop {
     RestartOnSpinloop::new(move |_| Box::new(Dfs::of_traces(spurious).bounded(bound)))
+}
+
+/// Whether a search by this strategy may recognise states.
+pub fn may_match_states(name: StrategyName) -> bool {
+    matches!(name, StrategyName::Auto | StrategyName::Stateful)
 }
 
 /// A search that recognises states.

@@ -8,6 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use raddle_exec::recording::Settings;
+use raddle_exec::remote::TOKEN_VARIABLE;
 use raddle_exec::{NativeTarget, Options, RunPlan};
 use raddle_model::{Event, Execution, Operation as _, Request};
 use raddle_vocab::policy::{Policy, mix};
@@ -55,7 +56,8 @@ impl Identity {
     /// Of a search with these options that is under way.
     pub fn of(durability: &Durability, options: &CheckOptions, target: &Options) -> Result<Self, Error> {
         let bytes = |text: OsString| text.into_vec();
-        let environment = target.environment.clone().unwrap_or_else(|| std::env::vars_os().collect());
+        let mut environment = target.environment.clone().unwrap_or_else(|| std::env::vars_os().collect());
+        environment.retain(|(name, _)| name != TOKEN_VARIABLE);
         Ok(Identity {
             raddle: env!("CARGO_PKG_VERSION").into(),
             build: own_checksum(),

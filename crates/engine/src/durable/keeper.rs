@@ -83,12 +83,30 @@ impl Keeper {
         self.elapsed + self.begun.elapsed()
     }
 
-    /// A search begins from its start.
-    pub fn begin(&mut self, round: RoundRow) {
+    /// A search begins from its start. If it is durable from there on, that is written. What the user
+    /// should know is returned as a sentence.
+    pub fn begin(&mut self, round: RoundRow) -> Option<String> {
         self.target.benign.clone_from(&round.benign);
         self.round = round;
         (self.example, self.is_stale) = (None, true);
         self.meetings.clear();
+        if self.journal.is_some() || self.is_off || !self.durability.after.is_zero() {
+            return None;
+        }
+        if let Err(error) = self.open() {
+            self.is_off = true;
+            return Some(format!("the search is not durable: {error}"));
+        }
+        let records = self.first_records()?;
+        self.journal.as_mut()?.rewrite(records);
+        None
+    }
+
+    /// What every journal begins with.
+    fn first_records(&self) -> Option<Vec<Record>> {
+        let round = postcard::to_stdvec(&self.round).unwrap_or_default();
+        let identity = Record { kind: kind::IDENTITY, contents: self.identity.as_ref()?.to_bytes() };
+        Some(vec![identity, Record { kind: kind::ROUND, contents: round }])
     }
 
     /// An execution that objects are named by.
@@ -168,7 +186,8 @@ impl Keeper {
     }
 
     fn write(&mut self, check: Record) -> Option<String> {
-        let (journal, identity) = (self.journal.as_mut()?, self.identity.as_ref()?);
+        let first = self.first_records()?;
+        let journal = self.journal.as_mut()?;
         journal.is_busy();
         let failure = journal.failure().cloned();
         if let Some(failure) = failure {
@@ -180,9 +199,7 @@ impl Keeper {
         let needed = check.contents.len() + self.meetings.iter().map(Vec::len).sum::<usize>();
         let mut records = Vec::new();
         if self.is_stale || journal.is_wasteful(needed as u64) {
-            let round = postcard::to_stdvec(&self.round).unwrap_or_default();
-            records.push(Record { kind: kind::IDENTITY, contents: identity.to_bytes() });
-            records.push(Record { kind: kind::ROUND, contents: round });
+            records = first;
             records.extend(self.example.iter().map(example));
             records.extend(self.meetings.iter().map(meeting));
             records.push(check);

@@ -121,7 +121,8 @@ pub struct Interrupted {
     /// Bytes behind the last whole record.
     torn: usize,
     pub(crate) identity: Identity,
-    pub(crate) check: ResumedCheck,
+    /// `None`: it ended before anything of the search was written.
+    pub(crate) check: Option<ResumedCheck>,
 }
 
 impl Interrupted {
@@ -187,8 +188,8 @@ impl Interrupted {
     }
 }
 
-/// The last check that was written to its end.
-fn resumed_check<'a>(records: impl Iterator<Item = &'a Record>) -> Result<ResumedCheck, String> {
+/// The last state of the check that was written to its end; `None` if there is none yet.
+fn resumed_check<'a>(records: impl Iterator<Item = &'a Record>) -> Result<Option<ResumedCheck>, String> {
     let (mut round, mut example, mut meetings, mut last) = (None, None, Vec::new(), None);
     for record in records {
         match record.kind {
@@ -199,9 +200,10 @@ fn resumed_check<'a>(records: impl Iterator<Item = &'a Record>) -> Result<Resume
             kind => return Err(format!("it has a record of kind {kind}, which this raddle does not know")),
         }
     }
-    let last = last.ok_or("nothing of the search was written")?;
     let round = round.ok_or("it does not say how the search began")?;
     let wrong = |error: postcard::Error| format!("it makes no sense: {error}");
+    let round: RoundRow = postcard::from_bytes(round).map_err(wrong)?;
+    let Some(last) = last else { return Ok(None) };
     let (row, rest): (CheckRow, &[u8]) = postcard::take_from_bytes(last).map_err(wrong)?;
     let [outer, search, knowledge] = parts(rest, row.lengths).ok_or("a record is shorter than it says")?;
     let met = usize::try_from(row.meetings).ok().and_then(|count| meetings.get(..count));
@@ -218,8 +220,8 @@ fn resumed_check<'a>(records: impl Iterator<Item = &'a Record>) -> Result<Resume
         None if row.has_example => return Err("an execution is missing".into()),
         None => None,
     };
-    Ok(ResumedCheck {
-        round: postcard::from_bytes(round).map_err(wrong)?,
+    Ok(Some(ResumedCheck {
+        round,
         elapsed: row.elapsed,
         runs_before: row.runs_before,
         has_overwritten_lock: row.has_overwritten_lock,
@@ -229,7 +231,7 @@ fn resumed_check<'a>(records: impl Iterator<Item = &'a Record>) -> Result<Resume
         search: search.to_vec(),
         example,
         meetings: met.iter().map(meeting).collect::<Result<_, _>>()?,
-    })
+    }))
 }
 
 /// Parts of these lengths, which are all of the bytes.
@@ -309,12 +311,13 @@ mod tests {
 
     #[test]
     fn records_that_do_not_fit_each_other_are_refused() {
+        let round = record(kind::ROUND, &RoundRow::default());
         let refused = |records: &[Record], words: &str| {
             let error = resumed_check(records.iter()).err().unwrap();
             assert!(error.contains(words), "{error}");
         };
-        let round = record(kind::ROUND, &RoundRow::default());
-        refused(&[], "nothing of the search was written");
+        refused(&[], "how the search began");
+        assert!(resumed_check([round.clone()].iter()).unwrap().is_none(), "it ended before its first record");
         refused(&[record(kind::CHECK, &0u8)], "how the search began");
         refused(&[round.clone(), record(kind::CHECK, &0u8)], "makes no sense");
         refused(&[round, record(77, &0u8)], "kind 77");

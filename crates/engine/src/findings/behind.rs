@@ -113,7 +113,7 @@ fn changes(side: &Side) -> bool {
 }
 
 fn ends(side: &Side) -> bool {
-    matches!(side.what, Touching::Free | Touching::Make)
+    matches!(side.what, Touching::Free | Touching::Make | Touching::Mapping(_))
 }
 
 fn ends_something(race: &Race) -> bool {

@@ -311,12 +311,14 @@ impl<'a> FindingBuilder<'a> {
             (Some(Touching::Read), _) => "read",
             (Some(Touching::Write), _) => "write",
             (Some(Touching::Free), _) => "free",
+            (Some(Touching::Mapping(change)), _) => change.word(),
             (_, PartPosition::Event(number)) => self.execution.events[number as usize].op.kind().word(),
             (_, PartPosition::Access(number)) => match self.execution.accesses[number as usize].kind {
                 AccessKind::Read => "read",
                 AccessKind::Write => "write",
                 AccessKind::Alloc => "allocate",
                 AccessKind::Free => "free",
+                AccessKind::Mapping(change) => change.word(),
             },
             (_, PartPosition::Pending) => self.pending_word(part),
             (_, PartPosition::Incident(number)) => {

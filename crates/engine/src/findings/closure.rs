@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use raddle_model::depend::{Mode, bytes_within, cells};
 use raddle_model::{Access, AccessKind, Execution, Touch, footprint};
+use raddle_vocab::MappingChange;
 
 /// Ranges larger than this are compared as ranges, not cut into cells.
 const LARGE: u64 = 1 << 12;
@@ -181,7 +182,8 @@ pub(super) fn mode_of(access: &Access) -> Option<Mode> {
     match access.kind {
         AccessKind::Read => Some(Mode::Observe),
         AccessKind::Write | AccessKind::Free => Some(Mode::Write),
-        AccessKind::Alloc => None,
+        AccessKind::Mapping(MappingChange::Fresh | MappingChange::Ask) | AccessKind::Alloc => None,
+        AccessKind::Mapping(_) => Some(Mode::Write),
     }
 }
 

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::time::Instant;
 
 use raddle_exec::recording::{RecordedProgram, Recording, Settings};
-use raddle_model::Execution;
 use raddle_model::defect::{Defect, DefectFinder, PartPosition, Signature};
 use raddle_model::finding::{Finding, Kind, Numbering, Place, Severity, WitnessKind};
+use raddle_model::{Execution, TargetError};
 use raddle_report::annotated::AnnotatedTrace;
 use raddle_report::suppress::Suppressions;
 use raddle_report::symbols::Symbols;
@@ -66,6 +67,8 @@ pub struct Collector<'a> {
     pub benign: Vec<u64>,
     /// Whether the execution that was met last has told something new.
     pub is_told: bool,
+    /// What was met when there was no time left to run its witness, in words.
+    pub open: Vec<String>,
     /// In the order in which they were met.
     pub findings: Vec<Finding>,
     /// What was met, but did not show when its witness was run: sentences that say what to send.
@@ -94,9 +97,20 @@ impl<'a> Collector<'a> {
             suppressed: Vec::new(),
             benign: Vec::new(),
             is_told: false,
+            open: Vec::new(),
             findings: Vec::new(),
             unreproduced: Vec::new(),
         }
+    }
+
+    /// Looks something up in the symbols that findings are named by.
+    pub fn look_up(&self, work: impl FnOnce(&Symbols)) {
+        work(self.symbols);
+    }
+
+    /// Runs no witness after this time.
+    pub fn until(&mut self, deadline: Option<Instant>) {
+        self.confirmer.until(deadline);
     }
 
     /// Allows no witness with more preemptions than that.
@@ -169,7 +183,7 @@ impl<'a> Collector<'a> {
         };
         if news || !collected.is_empty() {
             self.group();
-            observer.grouped(&self.findings);
+            observer.grouped(&self.findings, true);
         }
         Ok(collected)
     }
@@ -207,7 +221,12 @@ impl<'a> Collector<'a> {
                 continue;
             }
             self.keys.insert(key.clone(), None);
-            let (mut finding, witness, mut trace) = self.confirm(&found, defect, preview)?;
+            let message = preview.message.clone();
+            let confirmed = self.confirm(&found, defect, preview);
+            if let Err(Error::Target(TargetError::Late)) = confirmed {
+                self.open.push(message);
+            }
+            let (mut finding, witness, mut trace) = confirmed?;
             if self.suppressions.suppresses(&finding).is_some() {
                 self.suppress(&finding, defect);
                 continue;
@@ -234,6 +253,9 @@ impl<'a> Collector<'a> {
             self.met.insert(index, FirstMeeting::of(execution, defect, all));
             self.findings.push(finding.clone());
             observer.finding(&finding, &trace);
+            // The next one may take long, and the check may end meanwhile.
+            self.group();
+            observer.grouped(&self.findings, false);
         }
         Ok(collected)
     }
@@ -279,7 +301,9 @@ impl<'a> Collector<'a> {
         if self.seen.is_observed() {
             return self.seen.name_suppression();
         }
-        if finding.kind == Kind::DataRace && finding.detail.as_deref() != Some("use-after-free") {
+        // No access to memory that has ended is one step with what it may meet there.
+        const ENDS: [&str; 5] = ["use-after-free", "use-after-unmap", "use-after-return", "protection", "replaced"];
+        if finding.kind == Kind::DataRace && finding.detail.as_deref().is_none_or(|detail| !ENDS.contains(&detail)) {
             let fresh = defect.parts.iter().map(|part| part.pc).filter(|pc| !known.contains(pc));
             self.benign.extend(fresh);
         }

@@ -1,11 +1,12 @@
 //! Runs witnesses: a target of its own, beside the one that the search keeps busy.
 
 use std::path::Path;
+use std::time::Instant;
 
 use raddle_exec::decode::Detail;
 use raddle_exec::recording::{ScheduleEntry, choices_of};
 use raddle_exec::{NativeTarget, Options, Output, RestoreMode, RunPlan, Stop};
-use raddle_model::{Execution, Request};
+use raddle_model::{Execution, Request, TargetError};
 use raddle_vocab::RunStatus;
 use raddle_vocab::policy::Policy;
 
@@ -59,12 +60,25 @@ pub struct Confirmer {
     options: Options,
     max_events: u64,
     target: Option<NativeTarget>,
+    /// No run begins after this time.
+    deadline: Option<Instant>,
 }
 
 impl Confirmer {
     /// The target is started when it is first needed.
     pub fn new(options: Options, max_events: u64) -> Self {
-        Confirmer { options, max_events, target: None }
+        Confirmer { options, max_events, target: None, deadline: None }
+    }
+
+    /// Begins no run after this time.
+    pub fn until(&mut self, deadline: Option<Instant>) {
+        self.deadline = deadline;
+    }
+
+    /// An error if it is too late for another run.
+    fn in_time(&self) -> Result<(), Error> {
+        let is_late = self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        if is_late { Err(TargetError::Late.into()) } else { Ok(()) }
     }
 
     /// The options of its runs.
@@ -101,6 +115,7 @@ impl Confirmer {
 
     /// Follows a schedule and records stacks.
     pub fn run(&mut self, entries: &[ScheduleEntry], then: Then) -> Result<Replayed, Error> {
+        self.in_time()?;
         let schedule = choices_of(entries)?;
         let stops = entries.iter().enumerate();
         let stops = stops.filter_map(|(after, entry)| entry.stop.map(|access| Stop { after, access }));

@@ -68,7 +68,9 @@ fn race(args: &MessageArgs<'_>) -> String {
     };
     let sides: Vec<String> = args.accesses.iter().map(side).collect();
     let what = match args.detail {
-        "use-after-free" | "descriptor" => "race between a use and the end of",
+        "use-after-free" | "descriptor" | "use-after-unmap" | "use-after-return" => "race between a use and the end of",
+        "protection" => "race between a use and a change of the access rights of",
+        "replaced" => "race between a use and the loss of the content of",
         _ => "data race on",
     };
     format!("{what} {}: {}", args.object, sides.join(", "))
@@ -89,7 +91,7 @@ fn deadlock(args: &MessageArgs<'_>) -> String {
             format!("deadlock: {first} in a signal handler, and the thread holds it that the handler interrupts")
         }
         "relock" => format!("deadlock: {list}, which it holds itself"),
-        "lost-wakeup" => format!("lost wake-up: {list}, and no thread will signal again"),
+        "lost-wakeup" => format!("lost wake-up: {list}, and no thread will signal it"),
         "cycle" => format!("deadlock: {list}"),
         _ => format!("deadlock: {list}, and no thread will ever let them go on"),
     }
@@ -114,8 +116,10 @@ fn memory(args: &MessageArgs<'_>) -> String {
         "double-free" => format!("double free of {} by {first}{freed}", args.object),
         "use-after-return" => {
             let at = args.accesses.first().map_or_else(|| "?".into(), place);
-            format!("use after return: {} at {at} accesses the stack of a function that has returned", thread(args))
+            let what = if args.text.is_empty() { "the stack of a function that has returned" } else { args.text };
+            format!("use after return: {} at {at} accesses {what}", thread(args))
         }
+        "alloc-dealloc-mismatch" => format!("mismatched free of {} by {first}: {}", args.object, args.text),
         "bad-free" => format!("free of what is no heap block by {first}"),
         "leak" => {
             let at = args.accesses.first().map_or_else(|| "?".into(), place);
@@ -221,8 +225,8 @@ mod tests {
     /// The last arm is for words of a later version only.
     #[test]
     fn every_misuse_has_its_own_sentence() {
-        let of_library =
-            Misuse::ALL.iter().filter(|&&which| !matches!(which, Misuse::BadFree | Misuse::Leak | Misuse::DeadFrame));
+        const OF_MEMORY: [Misuse; 4] = [Misuse::BadFree, Misuse::Leak, Misuse::DeadFrame, Misuse::MismatchedFree];
+        let of_library = Misuse::ALL.iter().filter(|&&which| !OF_MEMORY.contains(&which));
         for &which in of_library {
             let word = raddle_model::defect::words::misuse(which);
             let sentence = say(Kind::Misuse, word, &[access("T1", "use", 1)]);

@@ -75,9 +75,13 @@ impl<'a> Found<'a> {
 
     /// The observed run once more, up to an access.
     pub fn stopped_before(&self, access: &Access, confirmer: &mut Confirmer) -> Result<Replayed, Error> {
+        confirmer.run(&self.entries_before(access), Then::Stop)
+    }
+
+    /// The observed schedule up to an access.
+    pub fn entries_before(&self, access: &Access) -> Vec<ScheduleEntry> {
         let order: Vec<usize> = (0..access.after as usize).collect();
-        let entries = self.schedule(&order, &[ThreadPosition::before_access(access)]);
-        confirmer.run(&entries, Then::Stop)
+        self.schedule(&order, &[ThreadPosition::before_access(access)])
     }
 
     /// A witness of something that shows in a run that goes to its end: what the points need, then

@@ -230,6 +230,7 @@ fn word(what: Touching) -> &'static str {
         Touching::Use => "use",
         Touching::Free => "free",
         Touching::Make => "initialise or destroy",
+        Touching::Mapping(change) => change.word(),
     }
 }
 

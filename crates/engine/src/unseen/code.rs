@@ -44,6 +44,17 @@ pub struct Code {
     pub functions: Vec<CodeFunction>,
 }
 
+impl Code {
+    /// Bytes of machine code from this address on; none if they are not in one section.
+    pub fn bytes(&self, address: u64, size: u64) -> &[u8] {
+        let within = |section: &CodeSection| section.contains(address);
+        let Some(section) = self.sections.iter().find(|section| within(section)) else { return &[] };
+        let start = usize::try_from(address - section.address).unwrap_or(usize::MAX);
+        let end = start.saturating_add(usize::try_from(size).unwrap_or(usize::MAX));
+        section.bytes.get(start..end).unwrap_or_default()
+    }
+}
+
 /// A section with machine code.
 #[derive(Debug)]
 pub struct CodeSection {
@@ -90,11 +101,12 @@ pub fn read(path: &Path) -> Option<Code> {
     }
     let bytes = std::fs::read(path).ok()?;
     let file = File::parse(&*bytes).ok()?;
+    let sections = sections(&file);
     let mut code = Code {
         records: records(&file, &bytes),
         machine: Some(file.architecture()),
-        sections: sections(&file),
-        functions: functions(&file),
+        functions: functions(&file, &sections),
+        sections,
         ..Code::default()
     };
     if file.section_by_name(".debug_info").is_some() {
@@ -103,7 +115,7 @@ pub fn read(path: &Path) -> Option<Code> {
         && let Ok(other) = File::parse(&*bytes)
     {
         read_units(&other, &mut code);
-        code.functions = functions(&other);
+        code.functions = functions(&other, &code.sections);
     }
     Some(code)
 }
@@ -138,25 +150,29 @@ fn sections(file: &File<'_>) -> Vec<CodeSection> {
     sections
 }
 
-/// Functions and other labels in code. Local symbols follow the one that names their file.
-fn functions(file: &File<'_>) -> Vec<CodeFunction> {
+/// Functions and other labels in these sections of code. Local symbols follow the one that names their
+/// file.
+fn functions(file: &File<'_>, sections: &[CodeSection]) -> Vec<CodeFunction> {
     let mut functions = Vec::new();
     let mut in_file = None;
     for symbol in file.symbols() {
-        let Ok(name) = symbol.name() else { continue };
         if symbol.kind() == SymbolKind::File {
-            in_file = Some(name.to_owned()).filter(|name| !name.is_empty());
+            if let Ok(name) = symbol.name() {
+                in_file = Some(name).filter(|name| !name.is_empty());
+            }
             continue;
         }
-        let is_code = matches!(symbol.kind(), SymbolKind::Text | SymbolKind::Unknown | SymbolKind::Label);
-        if is_code && symbol.is_definition() && symbol.section_index().is_some() && !name.is_empty() {
-            let file = in_file.clone().filter(|_| symbol.is_local());
-            functions.push(CodeFunction {
-                address: symbol.address(),
-                size: symbol.size(),
-                name: name.to_owned(),
-                file,
-            });
+        let address = symbol.address();
+        let is_code = matches!(symbol.kind(), SymbolKind::Text | SymbolKind::Unknown | SymbolKind::Label)
+            && sections.iter().any(|section| section.contains(address));
+        if !is_code || !symbol.is_definition() || symbol.section_index().is_none() {
+            continue;
+        }
+        if let Ok(name) = symbol.name()
+            && !name.is_empty()
+        {
+            let file = in_file.filter(|_| symbol.is_local()).map(str::to_owned);
+            functions.push(CodeFunction { address, size: symbol.size(), name: name.to_owned(), file });
         }
     }
     // Of several names for one place, that with the greatest size says most.

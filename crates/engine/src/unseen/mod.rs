@@ -19,6 +19,7 @@ mod ranges;
 use std::path::{Path, PathBuf};
 
 use raddle_exec::elf::is_installed;
+use raddle_exec::{LoadedLibraries, Options};
 use raddle_model::finding::Reason;
 use wildmatch::WildMatch;
 
@@ -55,6 +56,50 @@ pub struct Unseen {
     pub names: Vec<String>,
     /// Why it keeps the verdict from being verified, if it does.
     pub reason: Option<Reason>,
+}
+
+/// What decides which code of a check cannot be seen. It can be asked while the check runs.
+#[derive(Clone, Debug)]
+pub struct UnseenCode {
+    program: PathBuf,
+    loaded: LoadedLibraries,
+    trust: Trust,
+    kind: Sight,
+}
+
+/// How much of a program is seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sight {
+    /// Code with hooks.
+    Hooks,
+    /// All of its own code, by an emulator.
+    Observed,
+    /// Calls of the C library.
+    Calls,
+}
+
+impl UnseenCode {
+    /// Of a program that is run with these options.
+    pub(crate) fn of(options: &Options, trust: &Trust) -> Self {
+        let kind = match () {
+            () if options.observer.is_some() => Sight::Observed,
+            () if options.sees_calls_only() => Sight::Calls,
+            () => Sight::Hooks,
+        };
+        let program = options.program.clone();
+        UnseenCode { program, loaded: options.loaded.clone(), trust: trust.clone(), kind }
+    }
+
+    /// What there is by now.
+    #[must_use]
+    pub fn find(&self) -> Unseen {
+        let loaded = self.loaded.paths();
+        match self.kind {
+            Sight::Hooks => find(&self.program, &loaded, &self.trust),
+            Sight::Observed => installed(&self.program, &loaded, &self.trust),
+            Sight::Calls => Unseen { names: all_of(&self.program, &loaded), reason: None },
+        }
+    }
 }
 
 /// A part of the process without hooks.

@@ -4,6 +4,7 @@
 //! the link are recorded, so a function is looked up in them, by name and size.
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use object::read::archive::ArchiveFile;
@@ -12,6 +13,7 @@ use object::{Architecture, Endianness, Object, ObjectSection, ObjectSymbol, Relo
 use raddle_cc::mark::LinkRecord;
 
 use super::code::{Code, CodeFunction};
+use super::padding::without_padding;
 
 /// Functions of the start-up files, with more bytes than they have in any version.
 const START_UP: [(&str, u64); 14] = [
@@ -119,7 +121,7 @@ pub struct Origins<'a> {
     /// Functions of the files that compilers add.
     added: Option<Index>,
     /// Those of start-up files alone, which every program has.
-    start_up: Option<Index>,
+    start_up: Option<StartUp>,
 }
 
 impl<'a> Origins<'a> {
@@ -134,8 +136,9 @@ impl<'a> Origins<'a> {
         let found = |origin, size| FoundOrigin { origin, before: 0, size };
         let (records, machine) = (&self.code.records, self.code.machine);
         if let Some((_, most)) = START_UP.iter().find(|(name, _)| *name == function.name) {
-            let start_up = self.start_up.get_or_insert_with(|| Index::of_start_up(records, machine));
-            return found(Origin::Runtime, size.min(start_up.most(function).unwrap_or(*most)));
+            let code = self.code.bytes(function.address, size);
+            let start_up = self.start_up.get_or_insert_with(|| StartUp::new(records, machine));
+            return found(Origin::Runtime, size.min(start_up.most(function, code).unwrap_or(*most)));
         }
         if self.is_glue(function) {
             return found(Origin::Runtime, size);
@@ -169,6 +172,47 @@ impl<'a> Origins<'a> {
     }
 }
 
+/// The functions of files with the start of programs and shared libraries. Others have functions of these
+/// names that are longer. The files are read one after the other, as far as needed.
+struct StartUp {
+    index: Index,
+    files: Box<dyn Iterator<Item = PathBuf>>,
+}
+
+impl StartUp {
+    fn new(records: &[LinkRecord], machine: Option<Architecture>) -> Self {
+        // The order is that of the odds, so that nearly always the first few files are enough.
+        let records = records.to_vec();
+        let of_compilers = std::iter::once_with(move || compiler_directories(&records)).flatten();
+        let usual = SYSTEM[..1].iter().map(PathBuf::from).chain(gcc_directories(Path::new("/usr/lib")));
+        // Asking for names is much faster than listing directories with thousands of files.
+        let names = ["Scrt1.o", "crt1.o", "crtbeginS.o", "crtbegin.o"];
+        let files = usual.chain(of_compilers).flat_map(move |directory| names.map(|name| directory.join(name)));
+        let files = files.filter(|path| is_runtime(path) && path.is_file());
+        StartUp { index: Index { machine, ..Index::default() }, files: Box::new(files) }
+    }
+
+    /// The most bytes that a function has in any of the files; in those read so far if that is all of these
+    /// bytes but padding.
+    fn most(&mut self, function: &CodeFunction, code: &[u8]) -> Option<u64> {
+        loop {
+            let most = self.index.most(function);
+            let rest = most.and_then(|most| code.get(usize::try_from(most).unwrap_or(usize::MAX)..));
+            if most.is_some_and(|most| most >= code.len() as u64) || rest.is_some_and(is_padding) {
+                return most;
+            }
+            match self.files.next() {
+                Some(path) => self.index.add(&path),
+                None => return most,
+            }
+        }
+    }
+}
+
+fn is_padding(code: &[u8]) -> bool {
+    without_padding(code).is_empty()
+}
+
 /// Functions by name, each with its room and the file that it is in.
 #[derive(Debug, Default)]
 struct Index {
@@ -177,8 +221,8 @@ struct Index {
     files: Vec<(Owner, PathBuf)>,
     functions: BTreeMap<String, Vec<Definition>>,
     /// All code, for what has no name in the program: functions that only their own file knew, and
-    /// those in whose place the linker took others of the same name.
-    sections: Vec<CodeSection>,
+    /// those in whose place the linker took others of the same name. `None` if that is not wanted.
+    sections: Option<Vec<CodeSection>>,
 }
 
 /// A section of code.
@@ -212,7 +256,7 @@ struct Definition {
 impl Index {
     /// What was linked by the user's own words.
     fn of_links(records: &[LinkRecord], machine: Option<Architecture>) -> Self {
-        let mut index = Index { machine, ..Index::default() };
+        let mut index = Index { machine, sections: Some(Vec::new()), ..Index::default() };
         let system: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
         for record in records {
             for path in record.files(&system) {
@@ -224,21 +268,9 @@ impl Index {
 
     /// What compilers add to a link.
     fn of_compilers(records: &[LinkRecord], machine: Option<Architecture>) -> Self {
-        let mut index = Index { machine, ..Index::default() };
+        let mut index = Index { machine, sections: Some(Vec::new()), ..Index::default() };
         for directory in compiler_directories(records) {
             list(&directory).iter().filter(|path| is_runtime(path)).for_each(|path| index.add(path));
-        }
-        index
-    }
-
-    /// Files with the start of programs and shared libraries. Others have functions of these names
-    /// that are longer.
-    fn of_start_up(records: &[LinkRecord], machine: Option<Architecture>) -> Self {
-        let mut index = Index { machine, ..Index::default() };
-        for directory in compiler_directories(records) {
-            // Asking for names is much faster than listing directories with thousands of files.
-            let paths = ["crt1.o", "Scrt1.o", "crtbegin.o", "crtbeginS.o"].map(|name| directory.join(name));
-            paths.iter().filter(|path| is_runtime(path) && path.is_file()).for_each(|path| index.add(path));
         }
         index
     }
@@ -285,7 +317,9 @@ impl Index {
             places.extend(symbol.section_index().map(|section| (section.0, symbol.address())));
         }
         places.sort_unstable();
-        self.add_sections(file, member.as_deref(), &object);
+        if let Some(sections) = &mut self.sections {
+            add_sections(sections, file, member.as_deref(), &object);
+        }
         for symbol in code() {
             let (Some(section), Ok(name)) = (symbol.section_index(), symbol.name()) else { continue };
             let end = object.section_by_index(section).map_or(0, |section| section.size());
@@ -299,29 +333,9 @@ impl Index {
         }
     }
 
-    fn add_sections(&mut self, file: usize, member: Option<&str>, object: &ElfFile64<'_, Endianness>) {
-        for section in object.sections().filter(|section| section.kind() == SectionKind::Text) {
-            let content = section.data().unwrap_or_default();
-            let mut bytes: Vec<Option<u8>> = content.iter().copied().map(Some).collect();
-            for (offset, relocation) in section.relocations() {
-                let at = usize::try_from(offset).unwrap_or(usize::MAX);
-                let is_plain = matches!(relocation.kind(), RelocationKind::Relative | RelocationKind::PltRelative);
-                // Where it finds a shorter way, the linker replaces the instruction, too.
-                let (start, length) = if is_plain { (at, 4) } else { (at.saturating_sub(3), 11) };
-                let end = start.saturating_add(length).min(bytes.len());
-                bytes.get_mut(start..end).unwrap_or_default().fill(None);
-            }
-            let fixed = bytes.iter().flatten().count();
-            // A section that is little more than what the linker puts in would fit anywhere.
-            if fixed > 0 && fixed * 2 >= bytes.len() {
-                self.sections.push(CodeSection { file, member: member.map(str::to_owned), bytes });
-            }
-        }
-    }
-
     /// The first section that is at the start of these bytes.
     fn find_nameless(&self, bytes: &[u8]) -> Option<(Origin, usize)> {
-        let found = self.sections.iter().find(|section| section.fits(bytes))?;
+        let found = self.sections.iter().flatten().find(|section| section.fits(bytes))?;
         Some((self.origin(found.file, found.member.as_deref()), found.bytes.len()))
     }
 
@@ -340,6 +354,32 @@ impl Index {
         let found = self.functions.get(&function.name)?.iter().find(fits)?;
         let origin = self.origin(found.file, found.member.as_deref());
         Some(FoundOrigin { origin, before: found.before, size: found.size.max(found.room).min(room) })
+    }
+}
+
+/// Adds the sections of code of an object.
+fn add_sections(
+    sections: &mut Vec<CodeSection>,
+    file: usize,
+    member: Option<&str>,
+    object: &ElfFile64<'_, Endianness>,
+) {
+    for section in object.sections().filter(|section| section.kind() == SectionKind::Text) {
+        let content = section.data().unwrap_or_default();
+        let mut bytes: Vec<Option<u8>> = content.iter().copied().map(Some).collect();
+        for (offset, relocation) in section.relocations() {
+            let at = usize::try_from(offset).unwrap_or(usize::MAX);
+            let is_plain = matches!(relocation.kind(), RelocationKind::Relative | RelocationKind::PltRelative);
+            // Where it finds a shorter way, the linker replaces the instruction, too.
+            let (start, length) = if is_plain { (at, 4) } else { (at.saturating_sub(3), 11) };
+            let end = start.saturating_add(length).min(bytes.len());
+            bytes.get_mut(start..end).unwrap_or_default().fill(None);
+        }
+        let fixed = bytes.iter().flatten().count();
+        // A section that is little more than what the linker puts in would fit anywhere.
+        if fixed > 0 && fixed * 2 >= bytes.len() {
+            sections.push(CodeSection { file, member: member.map(str::to_owned), bytes });
+        }
     }
 }
 
@@ -387,24 +427,27 @@ fn compiler_directories(records: &[LinkRecord]) -> Vec<PathBuf> {
     let mut directories: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
     for prefix in prefixes {
         for library in ["lib", "lib64"].map(|name| prefix.join(name)) {
-            let versions = |name: &str| list(&library.join(name));
-            let machines = [versions("gcc"), versions("gcc-cross")].concat();
-            directories.extend(machines.iter().flat_map(|machine| list(machine)));
-            let clang = versions("clang").into_iter().flat_map(|version| list(&version.join("lib")));
+            directories.extend(gcc_directories(&library));
+            let clang = list(&library.join("clang")).into_iter().flat_map(|version| list(&version.join("lib")));
             directories.extend(clang);
             directories.push(library);
         }
     }
     // Names for one directory lead to the same files.
-    let mut known: Vec<PathBuf> = Vec::new();
+    let mut known: Vec<(u64, u64)> = Vec::new();
     directories.retain(|directory| {
-        let place = directory.canonicalize().ok().filter(|place| !known.contains(place));
-        place.is_some_and(|place| {
-            known.push(place);
-            true
-        })
+        let about = std::fs::metadata(directory).ok().map(|about| (about.dev(), about.ino()));
+        let place = about.filter(|place| !known.contains(place));
+        known.extend(place);
+        place.is_some()
     });
     directories
+}
+
+/// Directories with the files of each gcc.
+fn gcc_directories(library: &Path) -> Vec<PathBuf> {
+    let machines = [list(&library.join("gcc")), list(&library.join("gcc-cross"))].concat();
+    machines.iter().flat_map(|machine| list(machine)).collect()
 }
 
 /// What is in a directory, in the order of names.

@@ -29,9 +29,10 @@ const LIBRARIES: [&str; 9] = [
 ];
 
 /// The kinds that `functions.txt` explains, with their attributes.
-const KINDS: [&str; 11] = [
+const KINDS: [&str; 12] = [
     "data",
     "modelled",
+    "modelled ends",
     "modelled object",
     "modelled race-on",
     "pure",

@@ -19,7 +19,7 @@ use raddle_model::{
 use raddle_vocab::handler;
 use raddle_vocab::party::Party;
 use raddle_vocab::policy::MAX_THREADS;
-use raddle_vocab::{Failure, MemOrder, Misuse, OpKind, Outcome, RunStatus, Words};
+use raddle_vocab::{Failure, MappingChange, MemOrder, Misuse, OpKind, Outcome, RunStatus, Words};
 use raddle_wire::record::{self, flag};
 use rustc_hash::FxHashMap;
 
@@ -111,7 +111,7 @@ pub struct Decoder {
     /// How many of them there are in this run so far.
     count: usize,
     detail: Detail,
-    /// Numbers of reads in spin loops, by the state of the reading thread. A program that is started anew
+    /// Numbers of reads in spin loops, by the state of the reading thread. A program that is started again
     /// has the same states.
     held_reads: FxHashMap<u64, HeldRead>,
     /// What a stack that comes next belongs to.
@@ -373,7 +373,10 @@ impl Decoder {
             return Err(DecodeErrorKind::Text(self.text_due));
         }
         if header.kind == record::STACK {
-            self.detail.stack(std::mem::take(&mut self.stack_owner), header.tid, body);
+            // The record before may go without a stack: at the end of a run a stack says so itself.
+            let owner = std::mem::take(&mut self.stack_owner);
+            let is_end = header.flags & flag::PENDING != 0;
+            self.detail.stack(if is_end { StackOwner::End } else { owner }, header.tid, body);
             return Ok(());
         }
         if header.kind == record::KEY {
@@ -406,7 +409,7 @@ impl Decoder {
             return self.incident(header, body, into);
         }
         let access = self.parse_access(header, body, into)?;
-        let is_block = matches!(access.kind, AccessKind::Alloc | AccessKind::Free);
+        let is_block = matches!(access.kind, AccessKind::Alloc | AccessKind::Free | AccessKind::Mapping(_));
         if is_block {
             self.stack_owner = StackOwner::Block(into.accesses.len() as u32);
         }
@@ -672,6 +675,11 @@ fn access_of(header: Header, body: &[u64], after: u32) -> Access {
         record::READ_RANGE => (AccessKind::Read, body[2]),
         record::WRITE_RANGE => (AccessKind::Write, body[2]),
         record::ALLOC => (AccessKind::Alloc, body[2]),
+        record::MAPPING => {
+            // What no target writes drops the memory, which conflicts with all.
+            let change = MappingChange::from_byte(extra as u8).unwrap_or(MappingChange::Unmap);
+            (AccessKind::Mapping(change), body[2])
+        }
         _ => (AccessKind::Free, body[2]),
     };
     // No object reaches beyond the end of the address space; readers may add the two.
@@ -706,7 +714,8 @@ pub fn plain_accesses(words: &[u64]) -> impl Iterator<Item = Access> {
                 | record::READ_RANGE
                 | record::WRITE_RANGE
                 | record::ALLOC
-                | record::FREE => return Some(access_of(header, &body[1..], events)),
+                | record::FREE
+                | record::MAPPING => return Some(access_of(header, &body[1..], events)),
                 _ => {}
             }
         }

@@ -56,8 +56,12 @@ impl Writer {
         self
     }
 
-    fn stack(mut self, tid: u16, frames: &[u64]) -> Self {
-        self.0.push(record::header(record::STACK, 0, tid, frames.len() as u32));
+    fn stack(self, tid: u16, frames: &[u64]) -> Self {
+        self.stack_with(0, tid, frames)
+    }
+
+    fn stack_with(mut self, flags: u8, tid: u16, frames: &[u64]) -> Self {
+        self.0.push(record::header(record::STACK, flags, tid, frames.len() as u32));
         self.0.extend(frames);
         self
     }
@@ -229,6 +233,19 @@ fn parked_accesses_and_last_stacks_are_detail() {
     let detail = decoder.detail();
     assert_eq!((detail.parked[0].access.addr, detail.parked[0].access.count), (0x4000, 4));
     assert_eq!((&detail.parked[0].stack[..], &detail.threads[0][..]), (&[5, 6][..], &[7][..]));
+}
+
+/// The last step has no stack of its own.
+#[test]
+fn a_stack_at_the_end_does_not_belong_to_the_step_before() {
+    let writer = Writer::default().step(OpKind::ThreadStart, 0, 0, 0).stack_with(flag::PENDING, 0, &[7, 8]).pending(
+        OpKind::ThreadEnd,
+        0,
+        0,
+    );
+    let (_, decoder) = decode(&writer);
+    assert_eq!(decoder.detail().threads[0], [7, 8]);
+    assert!(decoder.detail().events.is_empty());
 }
 
 #[test]

@@ -13,7 +13,8 @@ use super::checkpoint_planner::StartPoint;
 use super::fault::TargetFault;
 use super::plan::{NOT_RUN, RunPlan};
 use super::recover::RetryCause;
-use super::session::{Batch, Session, Waited};
+use super::session::{Batch, Session};
+use super::target_session::Waited;
 use crate::decode::RunResult;
 use crate::limits;
 use crate::shared::WORD;
@@ -63,7 +64,7 @@ impl BatchResults {
 
 impl Session {
     /// Takes the oldest batch out.
-    pub(super) fn collect(&mut self, waited: Waited, may_grow: bool) -> BatchResults {
+    pub(super) fn take_batch(&mut self, waited: Waited, may_grow: bool) -> BatchResults {
         let done = self.jobs_done(&waited);
         let Some(Batch { number, plans, starts }) = self.batches.pop_front() else { return BatchResults::default() };
         let mut collected = BatchResults { plans, ..BatchResults::default() };

@@ -1,15 +1,18 @@
 //! How a target can break.
 
+use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::process;
 
 /// A target that broke in a way that only a new process mends.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum TargetFault {
     /// The process is gone.
-    Died(ExitStatus),
+    Died(#[serde(serialize_with = "put_status", deserialize_with = "take_status")] ExitStatus),
     /// It computed for this long without an event.
     Hung(Duration),
     /// It computed for this long without an event, and has no hooks: it may wait for another thread.
@@ -20,6 +23,14 @@ pub(super) enum TargetFault {
     Greedy(u64),
     /// What it wrote into the shared file makes no sense.
     Garbled(String),
+}
+
+fn put_status<S: Serializer>(status: &ExitStatus, into: S) -> Result<S::Ok, S::Error> {
+    status.into_raw().serialize(into)
+}
+
+fn take_status<'de, D: Deserializer<'de>>(from: D) -> Result<ExitStatus, D::Error> {
+    i32::deserialize(from).map(ExitStatus::from_raw)
 }
 
 impl TargetFault {

@@ -16,11 +16,13 @@ mod fault;
 mod plan;
 mod ready;
 mod recover;
+pub mod remote;
 mod saved;
 mod session;
+mod target_session;
 pub(crate) mod watchdog;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::path::Path;
 use std::time::Duration;
 
@@ -34,7 +36,7 @@ pub use plan::{RunPlan, Stop};
 use ready::{Ready, ReadyBatch, ReadyRun, ReadyTrace};
 use recover::RetryCause;
 pub use saved::{SavedTarget, SpinFacts};
-use session::{Session, Waited};
+use target_session::{TargetSession, Waited};
 
 use raddle_wire::MAX_FUNCTIONS;
 
@@ -53,6 +55,9 @@ const SHARED_FILE: &str = "/memfd:raddle (deleted)";
 /// How long a batch shall take, at most: its results can be read only when all of it is done.
 const LONGEST_BATCH: Duration = Duration::from_millis(50);
 
+/// Runs in a batch for a target beside an agent, at most.
+const FAR_JOBS: usize = MAX_JOBS / 2;
+
 /// Figures about the runs so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
@@ -70,7 +75,7 @@ pub struct Statistics {
 #[derive(Debug)]
 pub struct NativeTarget {
     options: Options,
-    session: Option<Session>,
+    session: Option<Box<dyn TargetSession>>,
     /// Plans that were not handed over yet.
     waiting: VecDeque<RunPlan>,
     ready: VecDeque<ReadyBatch>,
@@ -82,6 +87,8 @@ pub struct NativeTarget {
     longest: usize,
     mappings: Vec<Mapping>,
     statistics: Statistics,
+    /// How often the agent has forgotten the target since the last result.
+    renewals: u32,
 }
 
 impl NativeTarget {
@@ -89,7 +96,16 @@ impl NativeTarget {
     ///
     /// # Errors
     /// A sentence that says why it cannot be run.
-    pub fn start(mut options: Options) -> Result<Self, StartError> {
+    pub fn start(options: Options) -> Result<Self, StartError> {
+        // What an agent has to run the program with is its own affair.
+        if options.remote.is_some() {
+            return Self::start_unchecked(options);
+        }
+        Self::start_unchecked(Self::prepared(options)?)
+    }
+
+    /// The options with what is needed to run the program here.
+    pub(crate) fn prepared(mut options: Options) -> Result<Options, StartError> {
         if elf::check(&options.program)? == Instrumentation::Calls && !options.sees_calls_only() {
             return Err(StartError::NotBuiltWithRaddle(options.program));
         }
@@ -101,15 +117,17 @@ impl NativeTarget {
         if options.functions.all.len() > MAX_FUNCTIONS {
             return Err(StartError::TooManySections(options.functions.all.len()));
         }
-        Self::start_unchecked(options)
+        Ok(options)
     }
 
     /// Starts a program without looking at it first.
     ///
     /// # Errors
     /// If it does not hand control to a runtime.
-    pub fn start_unchecked(options: Options) -> Result<Self, StartError> {
-        let session = Session::start(&options)?;
+    pub fn start_unchecked(mut options: Options) -> Result<Self, StartError> {
+        // Another machine has processors of its own.
+        options.takes_turns &= options.remote.is_none();
+        let session = target_session::start(&options)?;
         let mut target = NativeTarget {
             options,
             session: None,
@@ -120,25 +138,20 @@ impl NativeTarget {
             longest: 0,
             mappings: Vec::new(),
             statistics: Statistics::default(),
+            renewals: 0,
         };
         target.adopt(session);
         Ok(target)
     }
 
-    fn adopt(&mut self, session: Session) {
+    fn adopt(&mut self, session: Box<dyn TargetSession>) {
         self.statistics.starts += 1;
-        if let Some(id) = session.process_id() {
-            self.mappings = mappings::of_process(id);
-            if self.options.observer.is_some() {
-                self.mappings = mappings::of_emulated(&self.mappings);
-                self.look_for_atomic_types();
-            } else if self.options.emulator.is_some() {
-                let machine = elf::machine(&self.options.program);
-                self.mappings.retain(|mapping| elf::machine(&mapping.path).is_none_or(|of| Some(of) == machine));
-            }
-            let files = self.mappings.iter().filter(|mapping| mapping.offset == 0 && mapping.path.is_file());
-            self.options.loaded.add(files.map(|mapping| mapping.path.clone()).collect());
+        self.mappings = session.mappings(&self.options);
+        if self.options.observer.is_some() {
+            self.look_for_atomic_types();
         }
+        let files = self.mappings.iter().filter(|mapping| mapping.offset == 0 && mapping.path.is_file());
+        self.options.loaded.add(files.map(|mapping| mapping.path.clone()).collect());
         self.session = Some(session);
     }
 
@@ -197,7 +210,7 @@ impl NativeTarget {
     /// Number of the target's process, for a debugger.
     #[must_use]
     pub fn process_id(&self) -> Option<u32> {
-        self.session.as_ref().and_then(Session::process_id)
+        self.session.as_ref().and_then(|session| session.process_id())
     }
 
     /// Address in the target of the number of the transition under way, for a debugger.
@@ -229,7 +242,7 @@ impl NativeTarget {
         let at_most = self.jobs_per_batch();
         let Some(session) = &mut self.session else { return };
         while session.has_room() && !self.waiting.is_empty() {
-            let is_idle = session.batches.is_empty();
+            let is_idle = session.is_idle();
             if self.options.takes_turns && !(self.ready.is_empty() && is_idle) {
                 return;
             }
@@ -246,10 +259,12 @@ impl NativeTarget {
         if self.suspect {
             return 1;
         }
-        let arena = self.session.as_ref().map_or(0, |session| session.shared.arena()) / WORD;
+        let arena = self.session.as_ref().map_or(0, |session| session.arena()) / WORD;
         let Statistics { runs, nanoseconds, .. } = self.statistics;
         let in_time = LONGEST_BATCH.as_nanos() / (u128::from(nanoseconds / runs.max(1)) + 1);
-        (arena / 2 / (self.longest + 1)).min(usize::try_from(in_time).unwrap_or(MAX_JOBS)).clamp(1, MAX_JOBS)
+        // Far away, results shall be on their way while further runs are made.
+        let most = if self.options.remote.is_some() { FAR_JOBS } else { MAX_JOBS };
+        (arena / 2 / (self.longest + 1)).min(usize::try_from(in_time).unwrap_or(most)).clamp(1, most)
     }
 
     /// Waits for the oldest batch under way and takes over what it brought.
@@ -257,7 +272,7 @@ impl NativeTarget {
         let Some(session) = &mut self.session else {
             return self.restart();
         };
-        if session.batches.is_empty() {
+        if session.is_idle() {
             // Nothing could be handed over: the first waiting schedule does not fit into the file.
             let switches = self.waiting.front().map_or(0, |plan| plan.request.schedule.len());
             return Err(TargetError::Lost(format!(
@@ -268,6 +283,8 @@ impl NativeTarget {
         match waited {
             Waited::Interrupted => return Err(TargetError::Interrupted),
             Waited::Late => return Err(TargetError::Late),
+            Waited::Lost(why) => return Err(TargetError::Lost(why)),
+            Waited::Forgotten(why) => return self.renew(&why),
             Waited::Completed if self.options.takes_turns && self.options.mode == RestoreMode::Snapshot => {
                 session.update_cpu_pin();
             }
@@ -285,14 +302,10 @@ impl NativeTarget {
         let cause = failed.as_ref().map(|failed| &failed.cause);
         if !matches!(cause, Some(RetryCause::Fault(TargetFault::Garbled(_)))) {
             self.options.loaded.add(session.loaded());
-            self.options.noticed.add(NoticedFacts {
-                limits: session.limits(),
-                calls: session.calls().into_iter().collect(),
-                open_types: session.open_types(),
-                remarks: BTreeSet::new(),
-            });
+            self.options.noticed.add(session.facts());
         }
         let rest = plans.split_off(results.len());
+        self.renewals = 0;
         let suspect = self.suspect;
         self.suspect &= results.is_empty();
         self.longest -= self.longest / 8;
@@ -323,6 +336,18 @@ impl NativeTarget {
     }
 }
 
+/// Files that are mapped into a process of this machine.
+fn mapped_files(id: u32, options: &Options) -> Vec<Mapping> {
+    let mut all = mappings::of_process(id);
+    if options.observer.is_some() {
+        all = mappings::of_emulated(&all);
+    } else if options.emulator.is_some() {
+        let machine = elf::machine(&options.program);
+        all.retain(|mapping| elf::machine(&mapping.path).is_none_or(|of| Some(of) == machine));
+    }
+    all
+}
+
 impl Target for NativeTarget {
     fn submit(&mut self, request: Request) {
         self.submit_plan(request.into());
@@ -337,7 +362,7 @@ impl Target for NativeTarget {
                 }
                 continue;
             }
-            let idle = self.session.as_ref().is_none_or(|session| session.batches.is_empty());
+            let idle = self.session.as_ref().is_none_or(|session| session.is_idle());
             if idle && self.waiting.is_empty() {
                 return Err(TargetError::Lost("a result was asked for that was not requested".into()));
             }
@@ -346,11 +371,15 @@ impl Target for NativeTarget {
     }
 
     fn take_turns(&mut self) {
-        self.options.takes_turns = true;
+        self.options.takes_turns = self.options.remote.is_none();
+    }
+
+    fn is_near(&self) -> bool {
+        self.options.remote.is_none()
     }
 
     fn knowledge(&self) -> Vec<u8> {
-        self.session.as_ref().map(|session| saved::knowledge(&session.shared)).unwrap_or_default()
+        self.session.as_ref().map(|session| session.knowledge()).unwrap_or_default()
     }
 
     fn window(&self) -> usize {

@@ -4,9 +4,10 @@ use raddle_model::{Choice, Request};
 use raddle_vocab::HOLD;
 use raddle_vocab::policy::{Policy, number};
 use raddle_wire::{Job, MAX_SEGMENTS, NO_ACCESS_STOP, NO_CHOICE, Segment, job_flag};
+use serde::{Deserialize, Serialize};
 
 /// A point between two transitions of a thread where the thread stops.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stop {
     /// After this transition of the schedule (from 0) its thread continues …
     pub after: usize,
@@ -15,7 +16,7 @@ pub struct Stop {
 }
 
 /// A [`Request`] and what only a target in a process of its own can do.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunPlan {
     /// Schedule, policy, bound.
     pub request: Request,

@@ -13,15 +13,17 @@ use std::process::ExitStatus;
 use raddle_model::{Execution, Incident, IncidentKind, PendingState, TargetError};
 use raddle_vocab::policy::MAX_THREADS;
 use raddle_vocab::{Failure, RunStatus};
+use serde::{Deserialize, Serialize};
 
 use super::NativeTarget;
 use super::collect::{FailedRun, Finished};
 use super::fault::TargetFault;
 use super::plan::RunPlan;
 use super::ready::{Ready, ReadyBatch, ReadyRun};
-use super::session::Session;
+use super::target_session;
 use crate::decode::RunResult;
 use crate::error::StartError;
+use crate::mappings;
 use crate::options::RestoreMode;
 
 /// Remark when the second attempt at a run went well.
@@ -38,8 +40,11 @@ pub(super) const LONG_TRACE: &str = "a run was cut because its trace is longer t
 /// A trace that does not fit gets an arena this many times as large.
 const GROWTH: u64 = 4;
 
+/// How often the agent may forget the target without a result in between.
+const MOST_RENEWALS: u32 = 5;
+
 /// Why a run must be repeated, or cannot be.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum RetryCause {
     /// It needs this many threads.
     Threads(i32),
@@ -142,8 +147,8 @@ impl NativeTarget {
 
     /// Puts these plans and those of all batches under way in front of the waiting ones.
     fn recall(&mut self, plans: Vec<RunPlan>) {
-        let batches = self.session.as_mut().map(|session| std::mem::take(&mut session.batches)).unwrap_or_default();
-        let all: Vec<RunPlan> = plans.into_iter().chain(batches.into_iter().flat_map(|batch| batch.plans)).collect();
+        let under_way = self.session.as_mut().map(|session| session.recall()).unwrap_or_default();
+        let all: Vec<RunPlan> = plans.into_iter().chain(under_way).collect();
         for plan in all.into_iter().rev() {
             self.waiting.push_front(plan);
         }
@@ -168,7 +173,7 @@ impl NativeTarget {
         if let Some(mut session) = self.session.take() {
             session.kill();
         }
-        match Session::start(&self.options) {
+        match target_session::start(&self.options) {
             Ok(session) => {
                 self.adopt(session);
                 Ok(())
@@ -176,6 +181,21 @@ impl NativeTarget {
             Err(StartError::Interrupted) => Err(TargetError::Interrupted),
             Err(error) => Err(TargetError::Lost(error.to_string())),
         }
+    }
+
+    /// Goes on with a new target, because the agent forgot the old one. Nothing that was not received counts, so
+    /// that it is done again.
+    pub(super) fn renew(&mut self, why: &str) -> Result<(), TargetError> {
+        self.renewals += 1;
+        if self.renewals > MOST_RENEWALS {
+            return Err(TargetError::Lost(format!("{why}, again and again")));
+        }
+        self.recall(Vec::new());
+        let before = mappings::places(&self.mappings);
+        self.restart()?;
+        let is_same = mappings::places(&self.mappings) == before;
+        let what = || TargetError::Lost(format!("{why}, and the program has other addresses there now"));
+        if is_same { Ok(()) } else { Err(what()) }
     }
 
     /// The execution of a run that broke the target, from what it recorded before.

@@ -48,12 +48,25 @@ impl SpinFacts {
     }
 }
 
+impl SpinFacts {
+    /// Writes them where the runtime looks for them.
+    pub(super) fn put_into(&self, shared: &SharedFile) {
+        for &(at, word) in &self.0 {
+            shared.put_words(SPIN_OFFSET + at as usize * WORD, &[word]);
+        }
+    }
+
+    /// For [`SpinFacts::from_bytes`].
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        if self.0.is_empty() { Vec::new() } else { postcard::to_stdvec(&self.0).unwrap_or_default() }
+    }
+}
+
 /// What the file says of spin loops; empty: nothing.
 pub(super) fn knowledge(shared: &SharedFile) -> Vec<u8> {
     let mut words = Vec::with_capacity(WORDS);
     shared.copy_words(SPIN_OFFSET, WORDS, &mut words);
-    let known: Vec<(u32, u64)> = (0u32..).zip(words).filter(|&(_, word)| word != 0).collect();
-    if known.is_empty() { Vec::new() } else { postcard::to_stdvec(&known).unwrap_or_default() }
+    SpinFacts((0u32..).zip(words).filter(|&(_, word)| word != 0).collect()).to_bytes()
 }
 
 impl NativeTarget {
@@ -84,10 +97,8 @@ impl NativeTarget {
         let loaded = loaded.into_iter().map(|path| PathBuf::from(OsString::from_vec(path)));
         target.options.loaded.add(loaded.collect());
         target.decoder.set_held_reads(held_reads.into_iter().map(|(state, read)| (state, HeldRead(read))));
-        if let Some(session) = &target.session {
-            for &(at, word) in &knowledge.0 {
-                session.shared.put_words(SPIN_OFFSET + at as usize * WORD, &[word]);
-            }
+        if let Some(session) = &mut target.session {
+            session.teach(knowledge);
         }
         Ok(target)
     }

@@ -8,12 +8,16 @@ use std::time::{Duration, Instant};
 use raddle_wire::{CHECKPOINT_BYTES, Job, MAX_JOBS};
 
 use super::checkpoint_planner::{CheckpointPlanner, StartPoint};
+use super::collect::BatchResults;
 use super::cpu_pin::{self, CpuPin};
 use super::fault::TargetFault;
 use super::plan::RunPlan;
+use super::saved::{self, SpinFacts};
+use super::target_session::{TargetSession, Waited};
 use super::watchdog::{Activity, Watchdog};
 use crate::error::StartError;
-use crate::options::Options;
+use crate::mappings::Mapping;
+use crate::options::{NoticedFacts, Options};
 use crate::process::Process;
 use crate::shared::SharedFile;
 use crate::{interrupt, procfs, wait};
@@ -27,19 +31,6 @@ const PATIENCE: Duration = Duration::from_millis(10);
 
 /// How long a program without hooks may go without an event before another thread of it gets a turn.
 const LET_GO: Duration = Duration::from_millis(100);
-
-/// How a wait for a batch ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Waited {
-    /// The batch is complete.
-    Completed,
-    /// The target broke.
-    Broken(TargetFault),
-    /// The user asked to stop.
-    Interrupted,
-    /// The deadline of the search has passed.
-    Late,
-}
 
 /// A batch that the target is working on, or has finished.
 #[derive(Debug)]
@@ -79,70 +70,12 @@ impl Session {
         })
     }
 
-    /// Number of the target's process while it lives.
-    pub(super) fn process_id(&self) -> Option<u32> {
-        self.process.as_ref().map(Process::id)
-    }
-
-    pub(super) fn has_room(&self) -> bool {
-        self.batches.len() < BUFFERS
-    }
-
-    /// Hands over as many of the plans as fit into one batch, from the front. False if not even the
-    /// first one fits.
-    pub(super) fn send(&mut self, plans: &mut VecDeque<RunPlan>, at_most: usize) -> bool {
-        let number = self.submitted;
-        let mut batch = Batch { number, plans: Vec::new(), starts: Vec::new() };
-        let mut segments = Vec::new();
-        let with_checkpoints = self.checkpoints.are_wanted_now();
-        while batch.plans.len() < at_most.min(MAX_JOBS) {
-            let Some(plan) = plans.front() else { break };
-            let Some(mut job) = plan.encode(&mut segments) else { break };
-            if with_checkpoints {
-                batch.starts.push(self.checkpoints.suggest(plan, plans.iter().skip(1), &mut job, &mut segments));
-            }
-            self.shared.put_job(number, batch.plans.len(), &job);
-            batch.plans.extend(plans.pop_front());
-        }
-        if batch.plans.is_empty() {
-            return false;
-        }
-        if batch.plans.len() < MAX_JOBS {
-            // A job without events ends the batch.
-            self.shared.put_job(number, batch.plans.len(), &Job::default());
-        }
-        self.shared.put_segments(number, 0, &segments);
-        self.batches.push_back(batch);
-        self.submit(number.wrapping_add(1));
-        true
-    }
-
     /// Tells the target that all batches up to this number are in the file.
     fn submit(&mut self, submitted: u32) {
         self.submitted = submitted;
         let control = self.shared.control();
         control.submitted().store(submitted, Ordering::Release);
         wait::wake(control.submitted());
-    }
-
-    /// Waits for the oldest batch. A target that makes no progress or takes too much memory is
-    /// given up.
-    pub(super) fn wait(&mut self, options: &Options) -> Waited {
-        let Some(number) = self.batches.front().map(|batch| batch.number) else { return Waited::Completed };
-        let mut pause = wait::Pause::new();
-        let begun = Instant::now();
-        let mut watchdog = Watchdog::begin(self.signs_of_life(), begun);
-        loop {
-            let completed = self.shared.control().completed().load(Ordering::Acquire);
-            let ended = self.completion(number, completed);
-            if let Some(waited) = ended.or_else(|| asked_to_stop(options)).or_else(|| self.death(number)) {
-                return waited;
-            }
-            if let Some(fault) = self.overrun(&mut watchdog, begun, options) {
-                return Waited::Broken(fault);
-            }
-            wait::on(self.shared.control().completed(), completed, pause.next());
-        }
     }
 
     /// What the number of completed batches means for the batch with this number.
@@ -224,41 +157,121 @@ impl Session {
         })?
     }
 
-    /// Changes with each event and each run.
-    fn signs_of_life(&self) -> (u32, u64) {
-        let control = self.shared.control();
-        (control.jobs_done().load(Ordering::Relaxed), control.heartbeat().load(Ordering::Relaxed))
-    }
-
     /// Bits of the limits met.
     pub(super) fn limits(&self) -> u64 {
         self.shared.control().limits().load(Ordering::Relaxed)
     }
 
-    /// Libraries that runs loaded.
-    pub(super) fn loaded(&self) -> Vec<PathBuf> {
+    /// Changes with each event and each run.
+    fn signs_of_life(&self) -> (u32, u64) {
+        let control = self.shared.control();
+        (control.jobs_done().load(Ordering::Relaxed), control.heartbeat().load(Ordering::Relaxed))
+    }
+}
+
+impl TargetSession for Session {
+    fn process_id(&self) -> Option<u32> {
+        self.process.as_ref().map(Process::id)
+    }
+
+    fn mappings(&self, options: &Options) -> Vec<Mapping> {
+        self.process_id().map(|id| super::mapped_files(id, options)).unwrap_or_default()
+    }
+
+    fn has_room(&self) -> bool {
+        self.batches.len() < BUFFERS
+    }
+
+    fn is_idle(&self) -> bool {
+        self.batches.is_empty()
+    }
+
+    fn arena(&self) -> usize {
+        self.shared.arena()
+    }
+
+    fn send(&mut self, plans: &mut VecDeque<RunPlan>, at_most: usize) -> bool {
+        let number = self.submitted;
+        let mut batch = Batch { number, plans: Vec::new(), starts: Vec::new() };
+        let mut segments = Vec::new();
+        let with_checkpoints = self.checkpoints.are_wanted_now();
+        while batch.plans.len() < at_most.min(MAX_JOBS) {
+            let Some(plan) = plans.front() else { break };
+            let Some(mut job) = plan.encode(&mut segments) else { break };
+            if with_checkpoints {
+                batch.starts.push(self.checkpoints.suggest(plan, plans.iter().skip(1), &mut job, &mut segments));
+            }
+            self.shared.put_job(number, batch.plans.len(), &job);
+            batch.plans.extend(plans.pop_front());
+        }
+        if batch.plans.is_empty() {
+            return false;
+        }
+        if batch.plans.len() < MAX_JOBS {
+            // A job without events ends the batch.
+            self.shared.put_job(number, batch.plans.len(), &Job::default());
+        }
+        self.shared.put_segments(number, 0, &segments);
+        self.batches.push_back(batch);
+        self.submit(number.wrapping_add(1));
+        true
+    }
+
+    fn wait(&mut self, options: &Options) -> Waited {
+        let Some(number) = self.batches.front().map(|batch| batch.number) else { return Waited::Completed };
+        let mut pause = wait::Pause::new();
+        let begun = Instant::now();
+        let mut watchdog = Watchdog::begin(self.signs_of_life(), begun);
+        loop {
+            let completed = self.shared.control().completed().load(Ordering::Acquire);
+            let ended = self.completion(number, completed);
+            if let Some(waited) = ended.or_else(|| asked_to_stop(options)).or_else(|| self.death(number)) {
+                return waited;
+            }
+            if let Some(fault) = self.overrun(&mut watchdog, begun, options) {
+                return Waited::Broken(fault);
+            }
+            wait::on(self.shared.control().completed(), completed, pause.next());
+        }
+    }
+
+    fn collect(&mut self, waited: Waited, may_grow: bool) -> BatchResults {
+        self.take_batch(waited, may_grow)
+    }
+
+    fn recall(&mut self) -> Vec<RunPlan> {
+        std::mem::take(&mut self.batches).into_iter().flat_map(|batch| batch.plans).collect()
+    }
+
+    fn facts(&self) -> NoticedFacts {
+        let control = self.shared.control();
+        NoticedFacts {
+            limits: self.limits(),
+            calls: control.calls().into_iter().collect(),
+            open_types: control.open_types().load(Ordering::Relaxed),
+            ..NoticedFacts::default()
+        }
+    }
+
+    fn loaded(&self) -> Vec<PathBuf> {
         self.shared.control().loaded()
     }
 
-    /// Calls that were not modelled: name and return address.
-    pub(super) fn calls(&self) -> Vec<(String, u64)> {
-        self.shared.control().calls()
+    fn knowledge(&self) -> Vec<u8> {
+        saved::knowledge(&self.shared)
     }
 
-    /// Bits of the types of which the program left values open.
-    pub(super) fn open_types(&self) -> u64 {
-        self.shared.control().open_types().load(Ordering::Relaxed)
+    fn teach(&mut self, facts: &SpinFacts) {
+        facts.put_into(&self.shared);
     }
 
-    /// To be called while the target rests, if it takes turns with this thread.
-    pub(super) fn update_cpu_pin(&mut self) {
+    fn update_cpu_pin(&mut self) {
         if let Some(pin) = &mut self.cpu_pin {
             pin.update();
         }
     }
 
-    /// Kills the process; the file stays readable.
-    pub(super) fn kill(&mut self) {
+    fn kill(&mut self) {
         self.cpu_pin = None;
         self.process = None;
     }
@@ -275,8 +288,8 @@ impl Drop for Session {
 }
 
 /// Whether the user or the deadline ends the wait.
-fn asked_to_stop(options: &Options) -> Option<Waited> {
-    if interrupt::requested() {
+pub(super) fn asked_to_stop(options: &Options) -> Option<Waited> {
+    if interrupt::requested() || options.cancelled.as_ref().is_some_and(|cancelled| cancelled.load(Ordering::Relaxed)) {
         return Some(Waited::Interrupted);
     }
     options.deadline.is_some_and(|deadline| Instant::now() > deadline).then_some(Waited::Late)

@@ -18,7 +18,7 @@ use raddle_model::{
     ThreadInfo, ThreadPath,
 };
 use raddle_vocab::policy::MAX_THREADS;
-use raddle_vocab::{Failure, MemOrder, Misuse, OpKind, Outcome, RunStatus, Words};
+use raddle_vocab::{Failure, MappingChange, MemOrder, Misuse, OpKind, Outcome, RunStatus, Words};
 use serde::{Deserialize, Serialize};
 
 use super::{RecordedProgram, Recording, RecordingError, ScheduleEntry, Settings};
@@ -344,6 +344,9 @@ fn step_of(row: StepRow, objects: &mut Near, places: &mut Near) -> Result<Event,
     Ok(Event { thread: row.thread, pc, accesses, held: HeldRead::NONE, exposed: false, op })
 }
 
+/// In a recording, the first change of mapped memory; the others follow.
+const FIRST_CHANGE: u8 = 4;
+
 fn access_row(access: &Access, addresses: &mut Near, places: &mut Near) -> AccessRow {
     AccessRow {
         thread: access.thread,
@@ -352,6 +355,7 @@ fn access_row(access: &Access, addresses: &mut Near, places: &mut Near) -> Acces
             AccessKind::Write => 1,
             AccessKind::Alloc => 2,
             AccessKind::Free => 3,
+            AccessKind::Mapping(change) => FIRST_CHANGE + change as u8,
         },
         volatile: access.volatile,
         addr: addresses.encode(access.addr),
@@ -370,7 +374,10 @@ fn access_of(row: AccessRow, addresses: &mut Near, places: &mut Near) -> Result<
             1 => AccessKind::Write,
             2 => AccessKind::Alloc,
             3 => AccessKind::Free,
-            _ => return Err("it has an unknown access".into()),
+            kind => {
+                let change = kind.checked_sub(FIRST_CHANGE).and_then(MappingChange::from_byte);
+                AccessKind::Mapping(change.ok_or("it has an unknown access")?)
+            }
         },
         volatile: row.volatile,
         addr: addresses.decode(row.addr),

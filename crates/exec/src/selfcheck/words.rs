@@ -24,6 +24,7 @@ impl InWords for Access {
             AccessKind::Write => "a write",
             AccessKind::Alloc => "an allocation",
             AccessKind::Free => "a free",
+            AccessKind::Mapping(_) => "a change of the mapping",
         };
         format!("{what} of {} bytes at {:#x} by thread {} from {:#x}", self.size, self.addr, self.thread, self.pc)
     }

@@ -8,6 +8,7 @@ use raddle_model::facts::{Act, Hold, NodeId};
 use raddle_model::finding::Prune;
 use raddle_model::object::{BarrierAction, CondAction, MutexAction, RwlockAction, ThreadOp};
 use raddle_model::{AccessKind, Event, Execution, Op, Operation as _};
+use raddle_vocab::MappingChange;
 use rustc_hash::FxHashSet;
 
 use super::Sites;
@@ -221,14 +222,16 @@ impl<'a> Sweep<'a> {
                 self.note(at, (event.op.object(), 1), event.pc, home, (false, true));
             }
             while let Some((_, access)) = accesses.next_if(|(_, access)| access.after as usize <= at + 1) {
-                let write = matches!(access.kind, AccessKind::Write | AccessKind::Free);
+                let write = !matches!(access.kind, AccessKind::Read | AccessKind::Alloc);
                 let Some(own) = self.last_event(access.thread, access.after as usize) else {
                     self.unknown = true;
                     continue;
                 };
                 if access.kind != AccessKind::Alloc {
                     let home = blocks.home(access.addr, self.sites);
-                    self.note(own, (access.addr, access.size), access.pc, home, (write, false));
+                    // The end of a thread is at no place of the program, and its bytes depend on no other thread.
+                    let is_end = access.kind == AccessKind::Mapping(MappingChange::ThreadEnd);
+                    self.note(own, (access.addr, access.size), access.pc, home, (write, is_end));
                 }
             }
         }

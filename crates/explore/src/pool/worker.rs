@@ -92,7 +92,7 @@ impl<'a, T: Target> Worker<'a, T> {
         if self.under_way.is_empty() {
             let each = self.batch_began.elapsed().as_nanos() / self.batch_size.max(1) as u128;
             let limit = usize::try_from(BATCH_TIME.as_nanos() / each.max(1)).unwrap_or(HANDOUT_BATCH);
-            self.limit = limit.clamp(1, HANDOUT_BATCH);
+            self.limit = if self.target.is_near() { limit.clamp(1, HANDOUT_BATCH) } else { HANDOUT_BATCH };
         }
         Ok(FinishedRun { number, summary: Summary::of(&self.execution), analysis, execution: None })
     }

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use raddle_model::object::{AtomicOp, Carrier, OrderSink};
 use raddle_model::race::Touching;
 use raddle_model::{Access, AccessKind, Event, Operation as _};
-use raddle_vocab::MemOrder;
+use raddle_vocab::{MappingChange, MemOrder};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
@@ -188,13 +188,14 @@ impl<'a> FlowBuilder<'a> {
                 AccessKind::Read => Touching::Read,
                 AccessKind::Write => Touching::Write,
                 AccessKind::Free => Touching::Free,
-                AccessKind::Alloc => {
+                AccessKind::Alloc | AccessKind::Mapping(MappingChange::Fresh) => {
                     self.flow.erased.push(range);
                     self.flow.cleared.push(range);
                     let earlier = self.flow.accesses[first..].iter_mut();
                     earlier.filter(|access| range.covers(access.access.range)).for_each(|access| access.is_gone = true);
                     continue;
                 }
+                AccessKind::Mapping(change) => Touching::Mapping(change),
             };
             if what == Touching::Write {
                 self.flow.cleared.push(range);

@@ -97,6 +97,11 @@ impl LateOperation {
 
     /// The entries that an operation has in the state before it. The end of a wait is preceded by
     /// its wake-up as by an event of its own thread, unless the wait may time out.
+    ///
+    /// Of an operation that may be held up, what is to be reversed with it need not be what enables it: a
+    /// thread that a handler suspends goes on behind the handler's return, and may have to come before another
+    /// thread's use of the lock that it asks for. So there is an entry for each touch, too, in whose past
+    /// are the events of all others.
     fn of(
         event: Event,
         pending: Option<Pending>,
@@ -106,14 +111,18 @@ impl LateOperation {
     ) -> SmallVec<[Rc<Self>; 2]> {
         let mut entries = SmallVec::new();
         let all = table.numbers(touches);
-        if !event.op.ends_wait() {
-            entries.push(LateOperation::new(event, pending, touches.clone(), all, &[]));
-            return entries;
+        let mut add = |own: Footprint, table: &mut TouchTable| {
+            let hard: Footprint = touches.iter().copied().filter(|touch| !own.contains(touch)).collect();
+            entries.push(LateOperation::new(event, pending, own, all.clone(), &table.numbers(&hard)));
+        };
+        let ends_wait = event.op.ends_wait();
+        let own: Footprint = touches.iter().copied().filter(|touch| !ends_wait || !touch.is_wait()).collect();
+        add(own.clone(), table);
+        if ends_wait && is_timed {
+            add(touches.clone(), table);
         }
-        let (wake, rest): (Footprint, Footprint) = touches.iter().copied().partition(Touch::is_wait);
-        entries.push(LateOperation::new(event, pending, rest, all.clone(), &table.numbers(&wake)));
-        if is_timed {
-            entries.push(LateOperation::new(event, pending, touches.clone(), all, &[]));
+        if own.len() > 1 && may_be_held_up(&event) {
+            own.iter().for_each(|&touch| add(Footprint::from_slice(&[touch]), table));
         }
         entries
     }
@@ -145,6 +154,11 @@ impl LateOperation {
             && other.initial_threads & !self.initial_threads == 0
             && other.past_touches.is_subset(&self.past_touches)
     }
+}
+
+/// Whether there are states in which the operation is pending and cannot be made.
+fn may_be_held_up(event: &Event) -> bool {
+    event.exposed || event.op.can_block() || event.held.0 != 0
 }
 
 /// A number for an operation. Entries with the same number are about the same operation.

@@ -1,27 +1,37 @@
 //! The schedule that makes a run execute a unit.
 //!
 //! It is a linear extension of program order and reads-from. A choice of an atomic operation says how
-//! many stores stand, at that time, behind the store that it reads or behind the place of its own.
+//! many stores stand, at that time, behind the store that it reads or behind the place of its own. If the
+//! unit is sequentially consistent, that is none for all of them: what such a run shows needs no weak memory.
 
 use raddle_model::Choice;
-use raddle_model::weak::{Graph, GraphEventId, INIT, Label, NO_CAUSE};
+use raddle_model::weak::{Graph, GraphEventId, GraphNode, INIT, Label, NO_CAUSE};
 use raddle_vocab::HOLD;
 
 /// The schedule of a unit; `None` if a location has more stores than can be told apart.
 pub fn schedule(unit: &Graph) -> Option<Vec<Choice>> {
-    let mut run = Simulation::new(unit);
-    let mut left: Vec<usize> = (0..unit.nodes.len()).filter(|&number| !unit.nodes[number].waits).collect();
-    while !left.is_empty() {
-        // A unit has no cycle of program order and reads-from.
-        let at = left.iter().position(|&number| run.is_ready(number))?;
-        run.make(left.remove(at))?;
-        left.retain(|&number| !run.made[number]);
-    }
+    let mut run = match follow(unit, |run, number| run.is_ready(number) && run.is_last(number)) {
+        Some(run) => run,
+        // Only memory that is weak allows the unit. It has no cycle of program order and reads-from.
+        None => follow(unit, Simulation::is_ready)?,
+    };
     let waiting = unit.nodes.iter().filter(|node| node.waits);
     let held: Option<Vec<Choice>> =
         waiting.map(|node| Some(Choice { thread: run.number(node.id.thread)?, choice: HOLD })).collect();
     run.choices.extend(held?);
     Some(run.choices)
+}
+
+/// The events of a unit in an order in which each can be next when it is made; `None` if there is none.
+fn follow<'a>(unit: &'a Graph, can_be_next: impl Fn(&Simulation<'a>, usize) -> bool) -> Option<Simulation<'a>> {
+    let mut run = Simulation::new(unit);
+    let mut left: Vec<usize> = (0..unit.nodes.len()).filter(|&number| !unit.nodes[number].waits).collect();
+    while !left.is_empty() {
+        let at = left.iter().position(|&number| can_be_next(&run, number))?;
+        run.make(left.remove(at))?;
+        left.retain(|&number| !run.made[number]);
+    }
+    Some(run)
 }
 
 struct Simulation<'a> {
@@ -66,6 +76,35 @@ impl<'a> Simulation<'a> {
         self.previous[number].is_none_or(|other| self.made[other])
             && is_made(node.cause)
             && (node.read().is_none() || is_made(node.reads))
+    }
+
+    /// Whether it would read the last store, or make it, and no read that is left reads what it overwrites.
+    fn is_last(&self, number: usize) -> bool {
+        let node = &self.unit.nodes[number];
+        let Some(location) = node.location() else { return true };
+        let last = self.stores[location as usize].last().copied().unwrap_or(INIT);
+        let writes = node.write().is_some() || self.unit.write_of(number).is_some();
+        let is_place_last = match node.label {
+            Label::Read(_) => node.reads == last,
+            _ => self.place(location, number as u32) == 0 && !self.overwrites_pending(number, location),
+        };
+        let is_left = |other: usize| !self.made[other] && other != number && !self.unit.nodes[other].waits;
+        let reads_last = |other: &GraphNode| other.location() == Some(location) && other.read().is_some();
+        let mut others = self.unit.nodes.iter().enumerate();
+        is_place_last
+            && !(writes
+                && others.any(|(at, other)| is_left(at) && reads_last(other) && self.is_made(location, other.reads)))
+    }
+
+    /// Whether a store of a location has been made, or is the initial value.
+    fn is_made(&self, location: u32, store: u32) -> bool {
+        store == INIT || self.stores[location as usize].contains(&store)
+    }
+
+    /// Whether a store that comes before this one in modification order is still to be made.
+    fn overwrites_pending(&self, number: usize, location: u32) -> bool {
+        let order = &self.unit.locations[location as usize].stores;
+        order.iter().take_while(|&&store| store as usize != number).any(|&store| !self.made[store as usize])
     }
 
     fn make(&mut self, number: usize) -> Option<()> {

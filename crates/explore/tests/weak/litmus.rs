@@ -2,7 +2,7 @@
 
 use raddle_vocab::MemOrder::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
 
-use crate::program::{Ins, Program, Val};
+use raddle_testkit::weak::{Ins, Val, WeakProgram};
 
 const X: usize = 0;
 const Y: usize = 1;
@@ -29,7 +29,7 @@ fn cas(register: usize, loc: usize, expected: u64, new: u64, order: MemOrder) ->
 }
 
 /// Tests of plain stores and loads, with these orders.
-fn accesses(ow: MemOrder, or: MemOrder) -> Vec<(&'static str, Program)> {
+fn accesses(ow: MemOrder, or: MemOrder) -> Vec<(&'static str, WeakProgram)> {
     let w = |loc, value| w(loc, value, ow);
     let r = |register, loc| r(register, loc, or);
     let critical = |value: u64, register: usize| [Ins::If(0, 0, 2), w(Z, value), r(register, Z)];
@@ -67,7 +67,7 @@ fn accesses(ow: MemOrder, or: MemOrder) -> Vec<(&'static str, Program)> {
 }
 
 /// Tests of read-modify-writes of this order.
-fn updates(o: MemOrder) -> Vec<(&'static str, Program)> {
+fn updates(o: MemOrder) -> Vec<(&'static str, WeakProgram)> {
     let swap = |register, loc, value| Ins::Swap(register, loc, Val::Const(value), o);
     let cas_loop = vec![r(0, X, Relaxed), Ins::Cas(1, X, Val::Reg(0, 0), Val::Reg(0, 1), o, Relaxed)];
     let retry = |first: u64, other: u64| vec![cas(0, X, 0, first, o), Ins::If(0, other, 1), cas(1, X, other, 3, o)];
@@ -102,7 +102,7 @@ fn updates(o: MemOrder) -> Vec<(&'static str, Program)> {
 }
 
 /// Tests with two fences.
-fn fences(one: MemOrder, other: MemOrder) -> Vec<(&'static str, Program)> {
+fn fences(one: MemOrder, other: MemOrder) -> Vec<(&'static str, WeakProgram)> {
     let w = |loc, value| w(loc, value, Relaxed);
     let r = |register, loc| r(register, loc, Relaxed);
     let (f, g) = (Ins::Fence(one), Ins::Fence(other));
@@ -115,8 +115,30 @@ fn fences(one: MemOrder, other: MemOrder) -> Vec<(&'static str, Program)> {
     ]
 }
 
+/// Tests in which it matters how operations that are sequentially consistent are mixed with others.
+fn mixed() -> Vec<(&'static str, WeakProgram)> {
+    vec![
+        (
+            "Z6.U",
+            vec![
+                vec![w(X, 1, SeqCst), w(Y, 1, Release)],
+                vec![fadd(0, Y, SeqCst), r(1, Y, Relaxed)],
+                vec![w(Y, 3, SeqCst), r(0, X, SeqCst)],
+            ],
+        ),
+        (
+            "RWC+2W",
+            vec![
+                vec![r(0, X, Acquire), r(1, Y, SeqCst)],
+                vec![w(X, 1, SeqCst), w(X, 2, SeqCst)],
+                vec![w(Y, 1, SeqCst), r(0, X, SeqCst)],
+            ],
+        ),
+    ]
+}
+
 /// Tests with locks.
-fn locks() -> Vec<(&'static str, Program)> {
+fn locks() -> Vec<(&'static str, WeakProgram)> {
     let (lock, unlock) = (Ins::Lock(0), Ins::Unlock(0));
     let (lock_b, unlock_b) = (Ins::Lock(1), Ins::Unlock(1));
     vec![
@@ -137,7 +159,7 @@ fn locks() -> Vec<(&'static str, Program)> {
 }
 
 /// Programs that break naive versions of the search.
-pub fn breakers() -> Vec<(&'static str, Program)> {
+pub fn breakers() -> Vec<(&'static str, WeakProgram)> {
     vec![
         ("no virtual node", vec![vec![fadd(0, Y, Relaxed)], vec![cas(0, Y, 0, 2, Relaxed)]]),
         (
@@ -156,8 +178,8 @@ pub fn breakers() -> Vec<(&'static str, Program)> {
 }
 
 /// All tests, with their names.
-pub fn all() -> Vec<(String, Program)> {
-    let named = |tests: Vec<(&'static str, Program)>, orders: String| {
+pub fn all() -> Vec<(String, WeakProgram)> {
+    let named = |tests: Vec<(&'static str, WeakProgram)>, orders: String| {
         tests.into_iter().map(move |(name, program)| (format!("{name} {orders}"), program))
     };
     let mut all = Vec::new();
@@ -172,6 +194,7 @@ pub fn all() -> Vec<(String, Program)> {
             all.extend(named(fences(one, other), format!("{one:?} {other:?}")));
         }
     }
+    all.extend(named(mixed(), String::new()));
     all.extend(named(locks(), String::new()));
     all.extend(named(breakers(), String::new()));
     all

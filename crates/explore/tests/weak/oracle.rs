@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use raddle_vocab::MemOrder;
 
-use crate::program::{Ins, Kind, Lab, Program, Stand, Val, labels, locations};
+use raddle_testkit::weak::{DATA, Ins, Lab, LabKind, MUTEXES, Stand, Val, WeakProgram, labels, locations};
 
 /// An event: thread and number in it. The initial value of a location has no thread.
 pub type Id = (i32, usize);
@@ -22,10 +22,24 @@ pub struct Key {
 pub struct Graphs {
     pub complete: BTreeSet<Key>,
     pub stuck: BTreeSet<Key>,
+    /// Whether there is a graph with a data race. Then a program has no defined behaviour.
+    pub is_racy: bool,
 }
 
 impl Graphs {
-    fn add(&mut self, key: Key, waiting: &[Id]) {
+    /// Adds a graph, without its plain accesses.
+    fn add(&mut self, key: Key, threads: &[Vec<Lab>], waiting: &[Id]) {
+        // To a search plain accesses are no events.
+        let name = |id: Id| {
+            let before = |id: Id| threads[id.0 as usize][..id.1].iter().filter(|lab| !lab.plain).count();
+            if id.0 < 0 { id } else { (id.0, before(id)) }
+        };
+        let is_plain = |id: Id| id.0 >= 0 && threads[id.0 as usize][id.1].plain;
+        let reads = key.reads.iter().filter(|read| !is_plain(*read.0)).map(|(&read, &store)| (name(read), name(store)));
+        let stores = key.stores.iter().filter(|stores| *stores.0 < DATA);
+        let stores = stores.map(|(&loc, stores)| (loc, stores.iter().map(|&store| name(store)).collect()));
+        let key = Key { reads: reads.collect(), stores: stores.collect() };
+        let waiting: Vec<Id> = waiting.iter().map(|&id| name(id)).collect();
         let at_last = |id: &Id| key.stores.values().any(|stores| stores.last() == Some(&key.reads[id]));
         if waiting.is_empty() {
             self.complete.insert(key);
@@ -53,14 +67,14 @@ fn paths(code: &[Ins], domain: &BTreeMap<usize, BTreeSet<u64>>) -> Vec<Path> {
 }
 
 /// The values that a location may hold.
-fn domain(program: &Program) -> BTreeMap<usize, BTreeSet<u64>> {
+fn domain(program: &WeakProgram) -> BTreeMap<usize, BTreeSet<u64>> {
     let mut domain: BTreeMap<usize, BTreeSet<u64>> =
         locations(program).into_iter().map(|loc| (loc, BTreeSet::from([0]))).collect();
     let sums = |ins: &Ins| {
         let reg = |val: Val| matches!(val, Val::Reg(_, more) if more > 0);
         u64::from(match *ins {
             Ins::Add(..) | Ins::Post(_) => true,
-            Ins::Write(_, val, _) | Ins::Swap(_, _, val, _) => reg(val),
+            Ins::Write(_, val, _) | Ins::Swap(_, _, val, _) | Ins::Store(_, val) => reg(val),
             Ins::Cas(_, _, expected, new, ..) => reg(expected) || reg(new),
             _ => false,
         })
@@ -68,7 +82,7 @@ fn domain(program: &Program) -> BTreeMap<usize, BTreeSet<u64>> {
     let greatest = |ins: &Ins| {
         let constant = |val: Val| if let Val::Const(value) = val { value } else { 0 };
         match *ins {
-            Ins::Write(_, val, _) | Ins::Swap(_, _, val, _) => constant(val),
+            Ins::Write(_, val, _) | Ins::Swap(_, _, val, _) | Ins::Store(_, val) => constant(val),
             Ins::Await(_, _, wanted, _) | Ins::AwaitUpdate(_, _, wanted, _) => wanted,
             Ins::Cas(_, _, expected, new, ..) => constant(expected).max(constant(new)),
             _ => 1,
@@ -81,7 +95,7 @@ fn domain(program: &Program) -> BTreeMap<usize, BTreeSet<u64>> {
         let mut next = domain.clone();
         for code in program {
             for (labels, ..) in paths(code, &domain) {
-                for lab in labels.iter().filter(|lab| lab.kind == Kind::Write && lab.val <= bound) {
+                for lab in labels.iter().filter(|lab| lab.kind == LabKind::Write && lab.val <= bound) {
                     next.get_mut(&lab.loc).unwrap().insert(lab.val);
                 }
             }
@@ -131,11 +145,28 @@ struct Events {
 }
 
 impl Events {
-    fn loc(&self, a: usize) -> Option<usize> {
-        (self.labs[a].kind != Kind::Fence).then_some(self.labs[a].loc)
+    /// Those of threads, and the initial values.
+    fn of(locs: &[usize], threads: &[Vec<Lab>]) -> Self {
+        let (kind, order) = (LabKind::Write, MemOrder::Relaxed);
+        let initial = |loc| Lab { kind, loc, val: 0, order, exclusive: false, plain: false, at: 0 };
+        let mut ids: Vec<Id> = locs.iter().map(|&loc| (-1, loc)).collect();
+        let mut labs: Vec<Lab> = locs.iter().map(|&loc| initial(loc)).collect();
+        for (thread, labels) in threads.iter().enumerate() {
+            ids.extend((0..labels.len()).map(|number| (thread as i32, number)));
+            labs.extend(labels);
+        }
+        Events { ids, labs }
     }
 
-    fn is(&self, a: usize, kind: Kind) -> bool {
+    fn number(&self, id: Id) -> usize {
+        self.ids.iter().position(|&other| other == id).unwrap()
+    }
+
+    fn loc(&self, a: usize) -> Option<usize> {
+        (self.labs[a].kind != LabKind::Fence).then_some(self.labs[a].loc)
+    }
+
+    fn is(&self, a: usize, kind: LabKind) -> bool {
         self.labs[a].kind == kind
     }
 
@@ -149,7 +180,7 @@ impl Events {
 
     fn rmw(&self, a: usize, b: usize) -> bool {
         let (one, other) = (self.ids[a], self.ids[b]);
-        one.0 >= 0 && one.0 == other.0 && one.1 + 1 == other.1 && self.is(b, Kind::Write) && self.labs[b].exclusive
+        one.0 >= 0 && one.0 == other.0 && one.1 + 1 == other.1 && self.is(b, LabKind::Write) && self.labs[b].exclusive
     }
 
     fn rc11(&self, rf: &Matrix, mo: &Matrix) -> bool {
@@ -167,25 +198,12 @@ impl Events {
         if (0..n).any(|a| eco[a][a] || (0..n).any(|b| rmw[a][b] && between[a][b])) {
             return false;
         }
-        let write = |a: usize| self.is(a, Kind::Write);
-        let base = matrix(n, |a, b| write(a) && write(b) && (a == b || (po[a][b] && same[a][b])));
-        let chain = transitive(&compose(rf, &rmw));
-        let chain = matrix(n, |a, b| (a == b && write(a)) || chain[a][b]);
-        let sequences = compose(&base, &chain);
-        let fence = |a: usize| self.is(a, Kind::Fence);
-        let from =
-            matrix(n, |a, b| self.ids[a].0 >= 0 && self.order(a).releases() && (a == b || (fence(a) && po[a][b])));
-        let to = matrix(n, |a, b| {
-            self.ids[b].0 >= 0
-                && self.order(b).acquires()
-                && (a == b || (fence(b) && po[a][b] && self.is(a, Kind::Read)))
-        });
-        let sw = compose(&compose(&compose(&from, &sequences), rf), &to);
-        let hb = transitive(&union(&[&po, &sw]));
+        let hb = self.happens_before(rf);
         let coherence = compose(&hb, &eco);
         if (0..n).any(|a| hb[a][a] || coherence[a][a]) {
             return false;
         }
+        let fence = |a: usize| self.is(a, LabKind::Fence);
         let sc = |a: usize| self.ids[a].0 >= 0 && self.order(a) == MemOrder::SeqCst;
         let hbq = union(&[&hb, &identity]);
         let away = matrix(n, |a, b| po[a][b] && !same[a][b]);
@@ -196,6 +214,44 @@ impl Events {
         let through = compose(&compose(&hb, &eco), &hb);
         let fences = matrix(n, |a, b| sc(a) && fence(a) && sc(b) && fence(b) && (hb[a][b] || through[a][b]));
         acyclic(&union(&[&compose(&compose(&left, &scb), &right), &fences]))
+    }
+
+    /// WeakProgram order and synchronises-with.
+    fn happens_before(&self, rf: &Matrix) -> Matrix {
+        let n = self.ids.len();
+        let po = matrix(n, |a, b| self.po(a, b));
+        let same = matrix(n, |a, b| self.loc(a).is_some() && self.loc(a) == self.loc(b));
+        let rmw = matrix(n, |a, b| self.rmw(a, b));
+        let write = |a: usize| self.is(a, LabKind::Write) && !self.labs[a].plain;
+        let base = matrix(n, |a, b| write(a) && write(b) && (a == b || (po[a][b] && same[a][b])));
+        let chain = transitive(&compose(rf, &rmw));
+        let chain = matrix(n, |a, b| (a == b && write(a)) || chain[a][b]);
+        let sequences = compose(&base, &chain);
+        let fence = |a: usize| self.is(a, LabKind::Fence);
+        // Fences strengthen atomic operations, and not those on locks and semaphores.
+        let is_object = |a: usize| self.loc(a).is_some_and(|loc| (MUTEXES..DATA).contains(&loc));
+        let from = matrix(n, |a, b| {
+            self.ids[a].0 >= 0 && self.order(a).releases() && (a == b || (fence(a) && po[a][b] && !is_object(b)))
+        });
+        let to = matrix(n, |a, b| {
+            let is_fenced = |b: usize| fence(b) && po[a][b] && self.is(a, LabKind::Read) && !is_object(a);
+            self.ids[b].0 >= 0 && self.order(b).acquires() && (a == b || is_fenced(b))
+        });
+        let sw = compose(&compose(&compose(&from, &sequences), rf), &to);
+        transitive(&union(&[&po, &sw]))
+    }
+
+    /// Whether two accesses conflict that happens-before does not order.
+    fn is_racy(&self, rf: &Matrix) -> bool {
+        let hb = self.happens_before(rf);
+        let n = self.ids.len();
+        let conflict = |a: usize, b: usize| {
+            self.loc(a).is_some()
+                && self.loc(a) == self.loc(b)
+                && self.labs[a].plain
+                && (self.is(a, LabKind::Write) || self.is(b, LabKind::Write))
+        };
+        (0..n).any(|a| (0..n).any(|b| a != b && conflict(a, b) && !hb[a][b] && !hb[b][a]))
     }
 }
 
@@ -224,7 +280,7 @@ fn product<T: Clone>(all: &[Vec<T>]) -> Vec<Vec<T>> {
 }
 
 /// The RC11 graphs; `None` if there are more candidates than `cap`.
-pub fn rc11(program: &Program, cap: usize) -> Option<Graphs> {
+pub fn rc11(program: &WeakProgram, cap: usize) -> Option<Graphs> {
     let domain = domain(program);
     let paths: Vec<Vec<Path>> = program.iter().map(|code| paths(code, &domain)).collect();
     if paths.iter().map(Vec::len).product::<usize>() > 2 * cap {
@@ -238,27 +294,26 @@ pub fn rc11(program: &Program, cap: usize) -> Option<Graphs> {
     Some(graphs)
 }
 
-fn combined(program: &Program, combination: &[Path], graphs: &mut Graphs, tried: &mut usize, cap: usize) -> Option<()> {
+fn combined(
+    program: &WeakProgram,
+    combination: &[Path],
+    graphs: &mut Graphs,
+    tried: &mut usize,
+    cap: usize,
+) -> Option<()> {
     let locs = locations(program);
-    let initial = |loc| Lab { kind: Kind::Write, loc, val: 0, order: MemOrder::Relaxed, exclusive: false, at: 0 };
-    let mut ids: Vec<Id> = locs.iter().map(|&loc| (-1, loc)).collect();
-    let mut labs: Vec<Lab> = locs.iter().map(|&loc| initial(loc)).collect();
-    let mut waiting = Vec::new();
-    for (thread, (labels, _, stand)) in combination.iter().enumerate() {
-        ids.extend((0..labels.len()).map(|number| (thread as i32, number)));
-        labs.extend(labels);
-        if *stand == Stand::Blocked {
-            waiting.push((thread as i32, labels.len() - 1));
-        }
-    }
-    let events = Events { ids, labs };
+    let threads: Vec<Vec<Lab>> = combination.iter().map(|(labels, ..)| labels.clone()).collect();
+    let is_waiting = |thread: &usize| combination[*thread].2 == Stand::Blocked;
+    let waiting = (0..threads.len()).filter(is_waiting);
+    let waiting: Vec<Id> = waiting.map(|thread| (thread as i32, threads[thread].len() - 1)).collect();
+    let events = Events::of(&locs, &threads);
     let n = events.ids.len();
-    let reads: Vec<usize> = (0..n).filter(|&a| events.is(a, Kind::Read)).collect();
+    let reads: Vec<usize> = (0..n).filter(|&a| events.is(a, LabKind::Read)).collect();
     let candidates: Vec<Vec<usize>> = reads
         .iter()
         .map(|&r| {
             let fits = |&w: &usize| {
-                events.is(w, Kind::Write)
+                events.is(w, LabKind::Write)
                     && events.loc(w) == events.loc(r)
                     && events.labs[w].val == events.labs[r].val
                     && !events.po(r, w)
@@ -272,7 +327,8 @@ fn combined(program: &Program, combination: &[Path], graphs: &mut Graphs, tried:
     let orders: Vec<Vec<Vec<Id>>> = locs
         .iter()
         .map(|&loc| {
-            let is_store = |&a: &usize| events.ids[a].0 >= 0 && events.is(a, Kind::Write) && events.loc(a) == Some(loc);
+            let is_store =
+                |&a: &usize| events.ids[a].0 >= 0 && events.is(a, LabKind::Write) && events.loc(a) == Some(loc);
             shuffles(&(0..n).filter(is_store).map(|a| events.ids[a]).collect::<Vec<Id>>())
         })
         .collect();
@@ -290,22 +346,36 @@ fn combined(program: &Program, combination: &[Path], graphs: &mut Graphs, tried:
         };
         for order in &orders {
             let mut mo = matrix(n, |_, _| false);
-            let number = |id: Id| events.ids.iter().position(|&other| other == id).unwrap();
             let mut stores = BTreeMap::new();
             for (&loc, order) in locs.iter().zip(order) {
                 let all: Vec<Id> = std::iter::once((-1, loc)).chain(order.iter().copied()).collect();
                 for (at, &one) in all.iter().enumerate() {
-                    all[at + 1..].iter().for_each(|&later| mo[number(one)][number(later)] = true);
+                    all[at + 1..].iter().for_each(|&later| mo[events.number(one)][events.number(later)] = true);
                 }
                 stores.insert(loc, all);
             }
             if events.rc11(&rf, &mo) {
+                graphs.is_racy = graphs.is_racy || events.is_racy(&rf);
                 let reads = reads.iter().zip(&choice).map(|(&r, &w)| (events.ids[r], events.ids[w])).collect();
-                graphs.add(Key { reads, stores }, &waiting);
+                graphs.add(Key { reads, stores }, &threads, &waiting);
             }
         }
     }
     Some(())
+}
+
+impl Graphs {
+    /// Adds the graph of a machine that has come to rest.
+    fn ended(&mut self, program: &WeakProgram, state: &State, key: Key, waiting: &[Id]) {
+        let values = |thread: usize| &state.threads[thread].1;
+        let threads: Vec<Vec<Lab>> =
+            program.iter().enumerate().map(|(thread, code)| labels(code, values(thread)).0).collect();
+        let events = Events::of(&locations(program), &threads);
+        let mut rf = matrix(events.ids.len(), |_, _| false);
+        key.reads.iter().for_each(|(&read, &store)| rf[events.number(store)][events.number(read)] = true);
+        self.is_racy = self.is_racy || events.is_racy(&rf);
+        self.add(key, &threads, waiting);
+    }
 }
 
 /// A state of a machine.
@@ -321,7 +391,7 @@ struct State {
 }
 
 /// The graphs of a machine, with store buffers or without; `None` if there are more states than `cap`.
-pub fn machine(program: &Program, has_buffers: bool, cap: usize) -> Option<Graphs> {
+pub fn machine(program: &WeakProgram, has_buffers: bool, cap: usize) -> Option<Graphs> {
     let first = State {
         threads: vec![(0, Vec::new()); program.len()],
         buffers: vec![Vec::new(); program.len()],
@@ -341,7 +411,8 @@ pub fn machine(program: &Program, has_buffers: bool, cap: usize) -> Option<Graph
         }
         if next.is_empty() {
             let stores = state.memory.iter().map(|(&loc, stores)| (loc, stores.iter().map(|one| one.0).collect()));
-            graphs.add(Key { reads: state.reads.clone(), stores: stores.collect() }, &waiting);
+            let key = Key { reads: state.reads.clone(), stores: stores.collect() };
+            graphs.ended(program, &state, key, &waiting);
         }
         stack.extend(next.into_iter().filter(|state| seen.insert(state.clone())));
     }
@@ -349,7 +420,7 @@ pub fn machine(program: &Program, has_buffers: bool, cap: usize) -> Option<Graph
 }
 
 fn steps(
-    program: &Program,
+    program: &WeakProgram,
     thread: usize,
     state: &State,
     has_buffers: bool,
@@ -375,12 +446,12 @@ fn steps(
     let mut after = state.clone();
     after.threads[thread].0 += 1;
     match lab.kind {
-        Kind::Fence => {
+        LabKind::Fence => {
             if lab.order == MemOrder::SeqCst && !drained {
                 return;
             }
         }
-        Kind::Write => {
+        LabKind::Write => {
             if has_buffers && lab.order != MemOrder::SeqCst {
                 after.buffers[thread].push((id, lab.loc, lab.val));
             } else if drained {
@@ -389,7 +460,7 @@ fn steps(
                 return;
             }
         }
-        Kind::Read => {
+        LabKind::Read => {
             if lab.exclusive && !drained {
                 return;
             }
@@ -398,7 +469,7 @@ fn steps(
             after.threads[thread].1.push(value);
             after.reads.insert(id, source);
             let (all, _) = labels(&program[thread], &after.threads[thread].1);
-            if let Some(write) = all.get(*made + 1).filter(|write| write.exclusive && write.kind == Kind::Write)
+            if let Some(write) = all.get(*made + 1).filter(|write| write.exclusive && write.kind == LabKind::Write)
                 && write.at == lab.at
             {
                 after.memory.get_mut(&lab.loc).unwrap().push(((thread as i32, *made + 1), write.val));

@@ -5,7 +5,9 @@
 //!   lock of the thread that it interrupts.
 //! * `cycle`: threads wait for each other's locks or ends. Such a cycle stays closed to the end of
 //!   the run, so it is enough to look there. It counts even if the process has exited.
-//! * `lost-wakeup`: a thread waits to be woken, and the object was signalled before.
+//! * `lost-wakeup`: a thread waits to be woken, no thread is left to do that, and none waits for a lock of
+//!   this one. Whether the object was signalled before does not matter: it is no part of the state, by
+//!   which searches tell defects apart.
 //! * `all-blocked`: none of these, but no thread is left to do what the blocked threads wait for.
 //! * `spin` (a livelock): a thread is in a loop that no other thread can end.
 //!
@@ -41,15 +43,16 @@ pub(super) fn find(execution: &Execution, holdings: &Holdings, until_idle: bool,
     if execution.status != RunStatus::Rest || execution.is_stale() || !execution.pending.iter().any(stuck) {
         return;
     }
+    // At rest a thread is enabled only if the schedule has held it back: another execution goes on from here.
+    if execution.pending.iter().any(|pending| pending.state == PendingState::Enabled) {
+        return;
+    }
     let scene = Scene::new(execution, holdings);
     let knots = scene.knots();
     for knot in &knots {
         into.push(scene.knot(knot));
     }
-    // At rest a thread is enabled only if the schedule has held it back.
-    let excused = |pending: &Pending| {
-        matches!(pending.state, PendingState::Failed | PendingState::Exited | PendingState::Enabled)
-    };
+    let excused = |pending: &Pending| matches!(pending.state, PendingState::Failed | PendingState::Exited);
     let may_go_on = |pending: &Pending| match pending.event.op {
         Op::File(op) => stuck(pending) && io::may_come_from_outside(op.identity),
         _ => false,
@@ -67,8 +70,8 @@ pub(super) fn find(execution: &Execution, holdings: &Holdings, until_idle: bool,
         into.push(scene.defect(Kind::Livelock, "spin", &spinning));
     }
     let lost: Vec<u16> =
-        scene.roots().into_iter().filter(|&thread| !is_awaited && scene.missed_a_wake_up(thread)).collect();
-    if !lost.is_empty() {
+        scene.roots().into_iter().filter(|&thread| !is_awaited && scene.waits_to_be_woken(thread)).collect();
+    if !lost.is_empty() && !scene.is_any_waited_for(&lost) {
         into.push(scene.defect(Kind::Deadlock, "lost-wakeup", &lost));
     } else if spinning.is_empty() {
         into.push(scene.defect(Kind::Deadlock, "all-blocked", &scene.by_importance()));
@@ -279,16 +282,16 @@ impl<'a> Scene<'a> {
         threads
     }
 
-    /// Whether the thread waits to be woken though waiters of the same object were woken before, or
-    /// a wake-up found none.
-    fn missed_a_wake_up(&self, thread: u16) -> bool {
+    /// Whether a thread waits for one of these, and not only for its end.
+    fn is_any_waited_for(&self, threads: &[u16]) -> bool {
+        let waits = |&thread: &u16| self.waits[usize::from(thread)].iter().any(|other| threads.contains(other));
+        self.blocked().iter().any(|thread| waits(thread) && !is_join(&self.execution.pending[usize::from(*thread)]))
+    }
+
+    /// Whether the thread waits to be woken.
+    fn waits_to_be_woken(&self, thread: u16) -> bool {
         let waiting = &self.execution.pending[usize::from(thread)].event.op;
-        let wakes = |op: &Op| match (waiting, op) {
-            (Op::Cond(_), Op::Cond(_)) | (Op::Futex(_), Op::Futex(_)) => op.woken().is_some(),
-            _ => false,
-        };
-        let mut events = self.execution.events.iter();
-        waiting.ends_wait() && events.any(|event| wakes(&event.op) && event.op.object() == waiting.object())
+        matches!(waiting, Op::Cond(_) | Op::Futex(_)) && waiting.ends_wait() && !self.was_woken(thread)
     }
 
     fn defect(&self, kind: Kind, detail: &'static str, threads: &[u16]) -> Defect {

@@ -9,11 +9,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::held::{Held, Holdings};
 use super::{Defect, Part, PartPosition};
 use crate::depend::{Footprint, conflict, footprint};
-use crate::execution::{Access, AccessKind, Event, Execution, Pending, PendingState};
+use crate::execution::{Access, Event, Execution, Pending, PendingState};
 use crate::finding::{Kind, Severity};
 use crate::object::{
-    LifeChange, MemoryAction, MutexAction, MutexOp, Op, Operation as _, Patience, SemaphoreAction, SemaphoreOp,
-    ThreadOp,
+    LifeChange, MutexAction, MutexOp, Op, Operation as _, Patience, SemaphoreAction, SemaphoreOp, ThreadOp,
 };
 
 /// A thread, as far as others have to do with its life.
@@ -57,7 +56,7 @@ pub(super) fn locks_misused(event: &Event, number: u32, holdings: &mut Holdings,
             }
             refused_unlock(event, number, holdings, into);
         }
-        Op::Memory(op) if op.action == MemoryAction::Free => {
+        Op::Memory(op) if op.action.ends_objects() => {
             let position = PartPosition::Event(number);
             let call = Place { thread: event.thread, pc: event.pc, position };
             locks_in_block(&call, op.addr, op.size, holdings, into);
@@ -232,7 +231,7 @@ impl Leftovers {
             }
             // It lives on without its users.
             Op::Semaphore(SemaphoreOp { action: SemaphoreAction::Init { named: true, .. }, .. }) => {}
-            Op::Memory(op) if op.action == MemoryAction::Free => {
+            Op::Memory(op) if op.action.ends_objects() => {
                 let block = op.addr..op.addr.saturating_add(op.size);
                 self.live.retain(|&object, _| !block.contains(&object));
             }
@@ -307,7 +306,7 @@ impl Leftovers {
             let object = event.op.object();
             let is_new = execution.accesses.iter().any(|access| {
                 let covers = access.addr <= object && object < access.addr.saturating_add(access.size);
-                access.kind == AccessKind::Free && covers && first < access.after && access.after <= second
+                access.kind.ends_objects() && covers && first < access.after && access.after <= second
             });
             if !is_new {
                 let part = |event: &Event, number| {
@@ -325,7 +324,7 @@ impl Leftovers {
         if self.live.is_empty() {
             return;
         }
-        for freed in execution.accesses.iter().filter(|access| access.kind == AccessKind::Free) {
+        for freed in execution.accesses.iter().filter(|access| access.kind.ends_objects()) {
             let block = freed.addr..freed.addr.saturating_add(freed.size);
             // Initialised again after the block came to life again: the later step stays.
             self.live.retain(|object, number| !block.contains(object) || *number >= freed.after);

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use raddle_vocab::{Misuse, RunStatus};
+use raddle_vocab::{HeapCalls, Misuse, RunStatus};
 
 use super::{Defect, Part, PartPosition};
 use crate::execution::{Execution, Incident, IncidentKind};
@@ -85,11 +85,29 @@ impl Lost {
 /// The defect for a free of what was no live block, given the block that was there.
 fn of_bad_free(number: u32, incident: &Incident, block: Option<Block>) -> Defect {
     let first = part(incident.thread, incident.pc, PartPosition::Incident(number));
+    if incident.kind == IncidentKind::Misuse(Misuse::MismatchedFree) {
+        let defect = Defect::new(Kind::Memory, "alloc-dealloc-mismatch", vec![incident.pc]).about(Some(incident.obj));
+        let text = mismatch(incident.arg, block.as_ref());
+        return Defect { block, text, ..defect.with(with_block(first, block.as_ref())) };
+    }
     let twice = incident.arg != 0;
     let detail = if twice { "double-free" } else { "bad-free" };
     let block = block.filter(|block| twice || (block.start..block.end).contains(&incident.obj));
     let defect = Defect::new(Kind::Memory, detail, vec![incident.pc]).about(Some(incident.obj));
     Defect { block, ..defect.with(with_block(first, block.as_ref())) }
+}
+
+/// How a block was allocated, and how it is freed.
+fn mismatch(arg: u64, block: Option<&Block>) -> String {
+    let Some(calls) = HeapCalls::unpack(arg) else { return "freed in another way than it was allocated".into() };
+    let (allocated, freed) = (calls.allocated.allocates(), calls.freed.frees());
+    match block {
+        Some(block) if calls.allocated == calls.freed => {
+            let bytes = block.end - block.start;
+            format!("allocated by {allocated} with {bytes} bytes, freed by {freed} with {}", calls.size)
+        }
+        _ => format!("allocated by {allocated}, freed by {freed}"),
+    }
 }
 
 fn part(thread: u16, pc: u64, position: PartPosition) -> Part {

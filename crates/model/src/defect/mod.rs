@@ -10,7 +10,7 @@ pub mod words;
 
 use raddle_vocab::{Failure, Misuse, OpKind, RunStatus};
 
-use crate::execution::{Access, AccessKind, Execution, Incident, IncidentKind};
+use crate::execution::{Access, Event, Execution, Incident, IncidentKind};
 use crate::finding::{Kind, Severity};
 use crate::object::Op;
 use crate::race::heap::Block;
@@ -160,8 +160,11 @@ impl DefectFinder {
         let mut found = Vec::new();
         found.extend(self.races.races(execution).iter().map(of_race));
         found.extend(self.races.memory_errors().iter().map(memory::of_error));
-        found.extend(execution.incidents.iter().enumerate().filter_map(|(n, incident)| of_incident(n, incident)));
-        found.extend(self.allowed_exits.as_ref().and_then(|allowed| of_exit(execution, allowed)));
+        let incidents = execution.incidents.iter().enumerate().filter(|(n, _)| !self.races.is_race(*n as u32));
+        found.extend(incidents.filter_map(|(n, incident)| of_incident(n, incident)));
+        if let Some(allowed) = &self.allowed_exits {
+            of_exits(execution, allowed, &mut found);
+        }
         found.extend(memory::of_bad_frees(execution, self.races.bad_frees()));
         let warns = life::ends_orderly(execution);
         self.follow(execution, warns, &mut found);
@@ -221,7 +224,7 @@ impl DefectFinder {
 /// Accesses that end the life of a heap block, with their numbers.
 fn frees(accesses: &[Access]) -> impl Iterator<Item = (u32, &Access)> {
     let numbered = accesses.iter().enumerate().map(|(number, access)| (number as u32, access));
-    numbered.filter(|(_, access)| access.kind == AccessKind::Free)
+    numbered.filter(|(_, access)| access.kind.ends_objects())
 }
 
 /// Keeps the first of each signature.
@@ -253,7 +256,7 @@ fn of_race(race: &Race) -> Defect {
 fn of_incident(number: usize, incident: &Incident) -> Option<Defect> {
     let (kind, detail) = match incident.kind {
         // The heap knows more about it.
-        IncidentKind::Misuse(Misuse::BadFree | Misuse::Leak) => return None,
+        IncidentKind::Misuse(Misuse::BadFree | Misuse::Leak | Misuse::MismatchedFree) => return None,
         IncidentKind::Misuse(which @ Misuse::DeadFrame) => (Kind::Memory, words::misuse(which)),
         IncidentKind::Misuse(which) => (Kind::Misuse, words::misuse(which)),
         IncidentKind::Failure(Failure::Assertion) => (Kind::Assertion, "assert"),
@@ -270,21 +273,27 @@ fn of_incident(number: usize, incident: &Incident) -> Option<Defect> {
     // They harm only where the handler meets the interrupted thread at a bad moment.
     let is_warning = matches!(incident.kind, IncidentKind::Misuse(Misuse::AsyncSignalUnsafe | Misuse::SignalErrno));
     let severity = if is_warning { Severity::Warning } else { defect.severity };
-    Some(Defect { text: incident.text.clone(), severity, ..defect })
+    let text = match incident.kind {
+        IncidentKind::Misuse(Misuse::DeadFrame) if incident.arg != 0 => words::OF_ENDED_THREAD.into(),
+        _ => incident.text.clone(),
+    };
+    Some(Defect { text, severity, ..defect })
 }
 
-/// A status that the program should not exit with. A thread that failed has a defect of its own.
-fn of_exit(execution: &Execution, allowed: &[i32]) -> Option<Defect> {
-    let status = execution.exit.filter(|status| *status != 0 && !allowed.contains(status))?;
-    let has_failed = execution.incidents.iter().any(|incident| matches!(incident.kind, IncidentKind::Failure(_)));
-    let (number, exit) = execution.events.iter().enumerate().rfind(|(_, event)| matches!(event.op, Op::Exit(_)))?;
-    if has_failed || execution.status != RunStatus::Rest {
-        return None;
+/// Statuses that the program should not exit with: each end in the run could have been the first one.
+fn of_exits(execution: &Execution, allowed: &[i32], into: &mut Vec<Defect>) {
+    if execution.status != RunStatus::Rest {
+        return;
     }
-    let position = PartPosition::Event(number as u32);
-    let part = Part { thread: exit.thread, pc: exit.pc, position, waits: None, locks: Vec::new() };
-    let defect = Defect::new(Kind::Assertion, "exit-status", vec![exit.pc]).with(vec![part]);
-    Some(Defect { text: status.to_string(), ..defect })
+    for (thread, status) in execution.exits().filter(|(_, status)| *status != 0 && !allowed.contains(status)) {
+        let of_thread = |event: &Event| event.thread == thread && matches!(event.op, Op::Exit(_));
+        let Some(number) = execution.events.iter().rposition(of_thread) else { continue };
+        let position = PartPosition::Event(number as u32);
+        let pc = execution.events[number].pc;
+        let part = Part { thread, pc, position, waits: None, locks: Vec::new() };
+        let defect = Defect::new(Kind::Assertion, "exit-status", vec![pc]).with(vec![part]);
+        into.push(Defect { text: status.to_string(), ..defect });
+    }
 }
 
 /// The runtime gives the number of a signal as text.

@@ -168,3 +168,19 @@ fn the_same_defect_is_found_once() {
     }
     assert_eq!(details(&execution), ["unlock-not-locked"]);
 }
+
+#[test]
+fn each_end_of_the_process_could_be_the_first_one() {
+    let end = |thread: u16, status: u64, pc: u64| step(thread, OpKind::Exit, 0, status, pc);
+    let (first, second, third) = (end(0, 3, 7), end(1, 0, 8), end(2, 5, 9));
+    let pending = [(EXITED, first), (EXITED, second), (EXITED, third)];
+    let run = execution(vec![first, second, third], &pending);
+    let found = |allowed: &[i32]| {
+        let defects = DefectFinder::allowing(allowed).find(&run);
+        let statuses = defects.into_iter().filter(|defect| defect.signature.detail == "exit-status");
+        statuses.map(|defect| (defect.text, defect.signature.places)).collect::<Vec<_>>()
+    };
+    assert_eq!(found(&[]), [("3".to_string(), vec![7]), ("5".to_string(), vec![9])]);
+    assert_eq!(found(&[3]), [("5".to_string(), vec![9])]);
+    assert_eq!(found(&[3, 5]), []);
+}

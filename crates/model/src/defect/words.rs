@@ -1,8 +1,11 @@
 //! The fixed words by which findings are told apart.
 
-use raddle_vocab::{DESCRIPTORS, Misuse};
+use raddle_vocab::{DESCRIPTORS, MappingChange, Misuse};
 
 use crate::race::{Race, Touching};
+
+/// What a dead frame is that is the thread-local storage of a thread.
+pub const OF_ENDED_THREAD: &str = "a thread-local variable of a thread that has ended";
 
 /// The word for a misuse.
 #[must_use]
@@ -42,6 +45,7 @@ pub fn misuse(which: Misuse) -> &'static str {
         Misuse::AsyncSignalUnsafe => "async-signal-unsafe",
         Misuse::SignalErrno => "signal-errno",
         Misuse::DeadFrame => "use-after-return",
+        Misuse::MismatchedFree => "alloc-dealloc-mismatch",
     }
 }
 
@@ -76,10 +80,19 @@ pub fn signal(number: u64) -> &'static str {
 pub fn race(race: &Race) -> &'static str {
     let sides = [race.first.what, race.second.what];
     let has = |what: &[Touching]| sides.iter().any(|side| what.contains(side));
+    // What is gone matters most.
+    let mapping = sides.into_iter().filter_map(Touching::mapping).min();
     if DESCRIPTORS.contains(&race.addr) {
         "descriptor"
     } else if has(&[Touching::Free]) {
         "use-after-free"
+    } else if let Some(change) = mapping {
+        match change {
+            MappingChange::Unmap => "use-after-unmap",
+            MappingChange::ThreadEnd => "use-after-return",
+            MappingChange::Replace | MappingChange::Discard => "replaced",
+            _ => "protection",
+        }
     } else if has(&[Touching::Make]) {
         "init-destroy"
     } else if has(&[Touching::Use]) {

@@ -551,7 +551,9 @@ impl Op {
             // Whether a signal may be delivered is known to the target only.
             Op::Signal(op) => OpTraits::WAITS_FOR_IO.only_if(op.can_block()),
             Op::Futex(op) => OpTraits::WAITS_FOR_FUTEX.only_if(op.is_wait()),
-            Op::Memory(op) => OpTraits::CHANGES_LIFE.only_if(op.action == MemoryAction::Free),
+            Op::Memory(op) => {
+                OpTraits::CHANGES_LIFE.only_if(!matches!(op.action, MemoryAction::Read | MemoryAction::Write))
+            }
             op => OpTraits::CHANGES_LIFE.only_if(op.life_change().is_some()),
         };
         let writes_plainly = !matches!(self, Op::Atomic(_) | Op::File(_)) && self.is_plain_write();

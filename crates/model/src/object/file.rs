@@ -72,6 +72,8 @@ fn mode_of(access: ListAccess) -> Mode {
     }
 }
 
+const EXIT_HANDLERS: u64 = io::file(io::EXIT_HANDLERS);
+
 impl FileOp {
     /// Whether the thread may have to wait for it.
     #[must_use]
@@ -195,7 +197,12 @@ impl Operation for FileOp {
     }
 
     fn phrase(&self, _names: &dyn Namer) -> String {
-        if self.ordered { "input or output" } else { "use of state of the process" }.to_string()
+        let words = match self.identity {
+            EXIT_HANDLERS => "use of the handlers of exit",
+            _ if self.ordered => "input or output",
+            _ => "use of state of the process",
+        };
+        words.to_string()
     }
 }
 
@@ -204,12 +211,12 @@ impl SyncState {
     fn readiness(&self, thing: u64) -> Readiness {
         match self.state(Space::Channel, thing) {
             State::Channel(readiness) => readiness,
-            _ => Readiness::default(),
+            _ => Readiness::at_first(thing),
         }
     }
 
     fn set_readiness(&mut self, thing: u64, readiness: Readiness) {
-        if !readiness.is_unknown() {
+        if !readiness.is_unknown() || !Readiness::at_first(thing).is_unknown() {
             self.set_state(Space::Channel, thing, State::Channel(readiness));
         } else if self.state(Space::Channel, thing) != State::Untouched {
             self.set_state(Space::Channel, thing, State::Untouched);

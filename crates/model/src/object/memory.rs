@@ -1,7 +1,7 @@
 //! Plain accesses to memory that are transitions: at access granularity, or where races are meant
 //! to be.
 
-use raddle_vocab::{MemOrder, OpKind, Outcome, SECTION, Words};
+use raddle_vocab::{MappingChange, MemOrder, OpKind, Outcome, SECTION, Words};
 
 use super::{Operation, OrderSink, UnpackError};
 use crate::depend::{Footprint, Mode, bytes_touch, object_touch};
@@ -32,7 +32,29 @@ pub enum MemoryAction {
     Write,
     /// Gives them back to the heap.
     Free,
+    /// Changes the mapping that they belong to.
+    Mapping(MappingChange),
 }
+
+impl MemoryAction {
+    /// Whether what lay there has ended its life without being destroyed.
+    #[must_use]
+    pub fn ends_objects(self) -> bool {
+        self == MemoryAction::Free || matches!(self, MemoryAction::Mapping(change) if change.ends_objects())
+    }
+
+    /// Whether the bytes hold what they held before.
+    fn keeps_content(self) -> bool {
+        match self {
+            MemoryAction::Read => true,
+            MemoryAction::Mapping(change) => !change.drops_content(),
+            MemoryAction::Write | MemoryAction::Free => false,
+        }
+    }
+}
+
+/// Where the change of a mapping stands in the second operand, above the size.
+const CHANGE: u32 = 56;
 
 impl Operation for MemoryOp {
     #[inline]
@@ -41,6 +63,7 @@ impl Operation for MemoryOp {
             MemoryAction::Read => OpKind::Read,
             MemoryAction::Write => OpKind::Write,
             MemoryAction::Free => OpKind::Free,
+            MemoryAction::Mapping(_) => OpKind::Mapping,
         }
     }
 
@@ -49,7 +72,12 @@ impl Operation for MemoryOp {
     }
 
     fn pack(&self) -> Words {
-        Words { order: self.order, outside: self.outside, ..Words::new(self.kind()) }.on(self.addr, self.size)
+        let change = match self.action {
+            MemoryAction::Mapping(change) => u64::from(change as u8) << CHANGE,
+            _ => 0,
+        };
+        let words = Words { order: self.order, outside: self.outside, ..Words::new(self.kind()) };
+        words.on(self.addr, self.size | change)
     }
 
     #[inline]
@@ -57,10 +85,17 @@ impl Operation for MemoryOp {
         let action = match words.kind {
             OpKind::Read => MemoryAction::Read,
             OpKind::Write => MemoryAction::Write,
+            OpKind::Mapping => {
+                let change = MappingChange::from_byte((words.arg >> CHANGE) as u8);
+                MemoryAction::Mapping(change.ok_or_else(|| UnpackError::new(words, "change", words.arg))?)
+            }
             _ => MemoryAction::Free,
         };
-        let is_access = action != MemoryAction::Free;
-        let size = if is_access && words.arg == 0 { u64::from(words.size) } else { words.arg };
+        let size = match action {
+            MemoryAction::Mapping(_) => words.arg & ((1 << CHANGE) - 1),
+            MemoryAction::Read | MemoryAction::Write if words.arg == 0 => u64::from(words.size),
+            _ => words.arg,
+        };
         Ok(MemoryOp { addr: words.obj, size, action, order: words.order, outside: words.outside })
     }
 
@@ -71,10 +106,10 @@ impl Operation for MemoryOp {
 
     #[inline]
     fn apply(&self, _thread: u16, state: &mut SyncState) {
-        if self.action != MemoryAction::Read {
+        if !self.action.keeps_content() {
             state.forget_memory(self.addr, self.size);
         }
-        if self.action == MemoryAction::Free {
+        if self.action.ends_objects() {
             state.forget_objects(self.addr, self.size);
         }
     }
@@ -96,6 +131,7 @@ impl Operation for MemoryOp {
     fn order(&self, sink: &mut impl OrderSink) {
         let what = match (self.action, self.order == MemOrder::Relaxed) {
             (MemoryAction::Free, _) => return sink.free(self.addr, self.size),
+            (MemoryAction::Mapping(change), _) => Touching::Mapping(change),
             (MemoryAction::Read, true) => Touching::Read,
             (MemoryAction::Read, false) => Touching::AtomicRead,
             (MemoryAction::Write, true) => Touching::Write,

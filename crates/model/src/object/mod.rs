@@ -336,7 +336,7 @@ impl Operation for Op {
             OpKind::FutexWait | OpKind::FutexTimedWait | OpKind::FutexResume | OpKind::FutexWake => {
                 FutexOp::unpack(words).map(Op::Futex)
             }
-            OpKind::Read | OpKind::Write | OpKind::Free => MemoryOp::unpack(words).map(Op::Memory),
+            OpKind::Read | OpKind::Write | OpKind::Free | OpKind::Mapping => MemoryOp::unpack(words).map(Op::Memory),
             OpKind::Io => FileOp::unpack(words).map(Op::File),
             OpKind::Choose => ChoiceOp::unpack(words).map(Op::Choice),
             OpKind::Deliver | OpKind::HandlerReturn | OpKind::CallBegin => SignalOp::unpack(words).map(Op::Signal),

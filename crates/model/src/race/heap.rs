@@ -112,7 +112,16 @@ impl Blocks {
         }
     }
 
+    /// The end of the block that begins there, if it is over.
+    pub(super) fn end_of(&self, start: u64) -> Option<Record> {
+        self.freed.get(&start).filter(|_| !self.live.contains_key(&start)).map(|freed| freed.record)
+    }
+
+    /// A block that is freed twice has ended the first time.
     pub(super) fn free(&mut self, start: u64, end: u64, record: Record) {
+        if self.end_of(start).is_some() {
+            return;
+        }
         self.recent = None;
         let Side { thread, pc, position, .. } = side(&record);
         let known = self.live.remove(&start);

@@ -22,11 +22,20 @@ pub(super) struct LongAccess {
 #[derive(Debug, Default)]
 pub(super) struct LongAccesses {
     all: Vec<LongAccess>,
+    /// Where the first begins, and where the last ends.
+    span: (u64, u64),
 }
 
 impl LongAccesses {
     pub fn clear(&mut self) {
         self.all.clear();
+        self.span = (u64::MAX, 0);
+    }
+
+    /// Whether the address lies among them.
+    #[inline]
+    pub fn reach(&self, addr: u64) -> bool {
+        self.span.0 <= addr && addr < self.span.1
     }
 
     #[inline]
@@ -36,6 +45,7 @@ impl LongAccesses {
 
     /// Adds one. A later access of the same sort to the same bytes stands for both.
     pub fn add(&mut self, start: u64, end: u64, record: Record) {
+        self.span = (self.span.0.min(start), self.span.1.max(end));
         let is_same =
             |other: &&mut LongAccess| (other.start, other.end) == (start, end) && other.record.is_like(&record);
         match self.all.iter_mut().find(is_same) {

@@ -42,7 +42,7 @@ mod tests;
 
 use std::borrow::Borrow;
 
-use raddle_vocab::{Misuse, Outcome};
+use raddle_vocab::{FREED_AGAIN, MappingChange, Misuse, Outcome};
 use rustc_hash::FxHashSet;
 
 use crate::depend::{bytes_within, cells};
@@ -100,6 +100,10 @@ pub struct RaceDetector {
     blocks: Blocks,
     /// The same for accesses to many bytes.
     long: LongAccesses,
+    /// Ends of threads, as accesses to their stacks and thread-local storage.
+    ends: LongAccesses,
+    /// Incidents that are races: uses of a stack whose thread has ended without an order.
+    raced: Vec<u32>,
     /// Whether the uses of objects are compared with their beginnings and ends.
     compares_ends: bool,
     /// Whether memory was freed in this execution, or an object initialised or destroyed while other
@@ -181,6 +185,8 @@ impl RaceDetector {
         self.shadow.reset();
         self.blocks.clear();
         self.long.clear();
+        self.ends.clear();
+        self.raced.clear();
         self.stores.reset(&execution.details);
         self.wrong.clear();
         self.errors.clear();
@@ -201,13 +207,18 @@ impl RaceDetector {
             AccessKind::Write => Touching::Write,
             AccessKind::Free => Touching::Free,
             AccessKind::Alloc => return self.alloc(addr, size, access, number),
+            AccessKind::Mapping(MappingChange::Fresh) => {
+                self.frees = true;
+                return self.begin_life(addr, addr.saturating_add(size));
+            }
+            AccessKind::Mapping(change) => Touching::Mapping(change),
         };
         let mut record = self.record(access.thread, what, access.pc, number);
-        if what == Touching::Free {
-            self.frees = true;
-            self.free(addr, size, record);
-        } else {
-            self.touch(addr, size, &mut record);
+        self.frees |= access.kind.ends_objects();
+        match what {
+            Touching::Free => self.free(addr, size, record),
+            Touching::Mapping(_) => self.change_mapping(addr, size, record),
+            _ => self.touch(addr, size, &mut record),
         }
     }
 
@@ -248,6 +259,9 @@ impl RaceDetector {
     /// Compares an access with all before it and remembers it. Its bytes are set here.
     #[inline]
     fn touch(&mut self, addr: u64, size: u64, record: &mut Record) {
+        if self.ends.reach(addr) {
+            self.compare_with_ends(addr, addr.saturating_add(size.max(1)), record);
+        }
         if (1..=8 - (addr & 7)).contains(&size) {
             record.bytes = (((1u16 << size) - 1) << (addr & 7)) as u8;
             self.touch_cell(addr >> 3, record);
@@ -272,7 +286,8 @@ impl RaceDetector {
             self.report(at, cell, record);
         }
         let Marks { forbidden, carriers, objects, .. } = *self.shadow.marks(at);
-        if record.bytes & forbidden != 0 {
+        // A change of a mapping covers whole pages, whatever lies there. A second free has a finding of its own.
+        if record.bytes & forbidden != 0 && record.what.mapping().is_none() && record.what != Touching::Free {
             self.forbid(at, cell, record);
         }
         if record.bytes & (carriers | objects) != 0 && record.what == Touching::Write {
@@ -318,6 +333,46 @@ impl RaceDetector {
         self.long.add(start, end, record);
     }
 
+    /// Mapped memory changes. It may be any number of pages, so it costs what was accessed there. Addresses
+    /// are handed out again only where the program asks for them (`mmap` with `MAP_FIXED`, `sbrk`): the former
+    /// is a change of its own, which has to be ordered behind what was done there before; behind the latter the
+    /// memory is new ([`Self::alloc`]).
+    fn change_mapping(&mut self, addr: u64, size: u64, record: Record) {
+        // Objects that lie there are used only as long as it stays as it is.
+        self.objects_end |= record.what != Touching::Mapping(MappingChange::ThreadEnd);
+        let end = addr.saturating_add(size);
+        let drops_content = record.what.mapping().is_some_and(MappingChange::drops_content);
+        self.each_known(addr, end, |detector, cell, bytes| {
+            detector.touch_cell(cell, &record.to(bytes));
+            if drops_content {
+                let (at, _) = detector.shadow.cell(cell);
+                detector.end_order(at, cell, bytes);
+            }
+        });
+        self.compare_with_long(addr, end, &record);
+        self.compare_with_ends(addr, end, &record);
+        let seen = self.clocks.seen(record.thread);
+        let freed = self.blocks.freed_within(addr, end).filter(|(freed, ..)| freed.races_with(&record, seen));
+        let freed: Vec<(Record, u64)> = freed.map(|(freed, from, _)| (*freed, from)).collect();
+        for (first, from) in freed {
+            self.report_pair(&first, &record, from);
+        }
+        // Few accesses lie on stacks: others need not be compared with those.
+        let is_end = record.what == Touching::Mapping(MappingChange::ThreadEnd);
+        if is_end { self.ends.add(addr, end, record) } else { self.long.add(addr, end, record) }
+    }
+
+    /// Compares an access with the ends of threads before it.
+    #[cold]
+    fn compare_with_ends(&mut self, start: u64, end: u64, record: &Record) {
+        let seen = self.clocks.seen(record.thread);
+        let racing = self.ends.within(start, end).filter(|ended| ended.record.races_with(record, seen));
+        let racing: Vec<(Record, u64)> = racing.map(|ended| (ended.record, ended.start.max(start))).collect();
+        for (first, addr) in racing {
+            self.report_pair(&first, record, addr);
+        }
+    }
+
     /// Compares an access to a range with the long accesses before it.
     fn compare_with_long(&mut self, start: u64, end: u64, record: &Record) {
         if self.long.is_empty() {
@@ -327,7 +382,10 @@ impl RaceDetector {
         let racing = self.long.within(start, end).filter(|long| long.record.races_with(record, seen));
         let racing: Vec<(Record, u64)> = racing.map(|long| (long.record, long.start.max(start))).collect();
         for (first, addr) in racing {
-            self.report_pair(&first, record, addr);
+            let others = self.long.within(addr, addr + 1).map(|long| &long.record);
+            if !is_covered(&first, record, others, self.clocks.seen(record.thread)) {
+                self.report_pair(&first, record, addr);
+            }
         }
     }
 
@@ -354,6 +412,9 @@ impl RaceDetector {
         let racing = |first: &&Record| first.bytes & second.bytes != 0 && first.races_with(second, seen);
         let racing: Vec<Record> = self.shadow.records(at).filter(racing).copied().collect();
         for first in racing {
+            if is_covered(&first, second, self.shadow.records(at), self.clocks.seen(second.thread)) {
+                continue;
+            }
             let byte = u64::from((first.bytes & second.bytes).trailing_zeros());
             self.report_pair(&first, second, (cell << 3) | byte);
         }
@@ -412,17 +473,55 @@ impl RaceDetector {
             if access.is_some_and(|access| !is_before(incident, access)) {
                 break;
             }
-            if matches!(incident.kind, IncidentKind::Misuse(Misuse::BadFree | Misuse::Leak)) {
+            let is_of_heap = |kind| matches!(kind, Misuse::BadFree | Misuse::Leak | Misuse::MismatchedFree);
+            let is_known = usize::from(incident.thread) < execution.threads.len();
+            let is_dead_frame = incident.kind == IncidentKind::Misuse(Misuse::DeadFrame);
+            if is_known && is_dead_frame && self.is_unordered_with_end(incident) {
+                self.raced.push(*next as u32);
+            }
+            if matches!(incident.kind, IncidentKind::Misuse(kind) if is_of_heap(kind))
+                && !(is_known && self.is_unordered_second_free(incident))
+            {
                 self.bad_frees.push((*next as u32, self.blocks.block_near(incident.obj)));
             }
             *next += 1;
         }
     }
 
-    /// The block dies: cells that were met learn it now, others when they are met.
+    /// Whether an incident is reported as a race.
+    #[must_use]
+    pub fn is_race(&self, incident: u32) -> bool {
+        self.raced.contains(&incident)
+    }
+
+    /// Whether the use of a stack or of thread-local storage is not ordered with the end of its thread.
+    fn is_unordered_with_end(&self, incident: &Incident) -> bool {
+        let access = self.record(incident.thread, Touching::Write, incident.pc, 0);
+        let seen = self.clocks.seen(incident.thread);
+        let mut ends = self.ends.within(incident.obj, incident.obj + 1);
+        ends.any(|ended| ended.record.races_with(&access, seen))
+    }
+
+    /// Whether the block was freed by another thread, and nothing orders the two: then they race, whichever
+    /// comes first, and it is the race that is reported.
+    fn is_unordered_second_free(&self, incident: &Incident) -> bool {
+        let thread = incident.thread;
+        let is_second = incident.kind == IncidentKind::Misuse(Misuse::BadFree) && incident.arg == FREED_AGAIN;
+        is_second && {
+            let free = self.record(thread, Touching::Free, incident.pc, 0);
+            self.blocks.end_of(incident.obj).is_some_and(|end| end.races_with(&free, self.clocks.seen(thread)))
+        }
+    }
+
+    /// The block dies: cells that were met learn it now, others when they are met. It may be dead already.
     fn free(&mut self, addr: u64, size: u64, record: Record) {
         self.objects_end = true;
         let end = addr.saturating_add(size);
+        let seen = self.clocks.seen(record.thread);
+        let before = self.blocks.end_of(addr).filter(|before| before.races_with(&record, seen));
+        if let Some(before) = before {
+            self.report_pair(&before, &record, addr);
+        }
         self.blocks.free(addr, end, record);
         let in_heap = heap::contains(addr);
         self.each_known(addr, end, |detector, cell, bytes| {
@@ -433,6 +532,7 @@ impl RaceDetector {
             }
         });
         self.compare_with_long(addr, end, &record);
+        self.compare_with_ends(addr, end, &record);
     }
 
     /// The block comes to life: what happened to its bytes before concerns something else.
@@ -440,6 +540,11 @@ impl RaceDetector {
         let end = addr.saturating_add(size);
         let position = AccessPosition::Access(number);
         self.blocks.allocate(addr, end, BlockSite { thread: access.thread, pc: access.pc, position });
+        self.begin_life(addr, end);
+    }
+
+    /// What happened to the bytes before concerns something else.
+    fn begin_life(&mut self, addr: u64, end: u64) {
         self.long.erase(addr, end);
         self.each_known(addr, end, |detector, cell, bytes| {
             let (at, _) = detector.shadow.cell(cell);
@@ -480,7 +585,11 @@ fn is_before(incident: &Incident, access: &Access) -> bool {
 /// Whether memory is freed, or an object initialised or destroyed while other threads live.
 fn objects_end(execution: &Execution) -> bool {
     let mut others = 0u32;
-    if execution.accesses.iter().any(|access| access.kind == AccessKind::Free) {
+    let ends = |kind: AccessKind| match kind {
+        AccessKind::Mapping(change) => !matches!(change, MappingChange::ThreadEnd | MappingChange::Fresh),
+        kind => kind == AccessKind::Free,
+    };
+    if execution.accesses.iter().any(|access| ends(access.kind)) {
         return true;
     }
     execution.event_traits().contain(OpTraits::CHANGES_LIFE)
@@ -493,9 +602,20 @@ fn objects_end(execution: &Execution) -> bool {
                 others = others.saturating_sub(1);
                 false
             }
-            Op::Memory(op) => op.action == MemoryAction::Free,
+            Op::Memory(op) => matches!(op.action, MemoryAction::Free | MemoryAction::Mapping(_)),
             Op::Atomic(_) => false,
             op => others > 0 && op.life_change().is_some(),
+        })
+}
+
+/// Whether the first of two racing accesses gives rights that the second has from another call that is
+/// ordered before it: then it does not need the first. Several threads may ask for the same rights.
+fn is_covered<'a>(first: &Record, second: &Record, mut all: impl Iterator<Item = &'a Record>, seen: &[u32]) -> bool {
+    first.what.mapping().is_some_and(MappingChange::only_gives)
+        && all.any(|other| {
+            let covers = other.what.mapping().is_some_and(|change| change.covers_access(second.what.only_reads()));
+            let is_before = other.thread == second.thread || other.epoch <= seen[usize::from(other.thread)];
+            covers && is_before && (other.thread, other.epoch) != (first.thread, first.epoch)
         })
 }
 

@@ -9,6 +9,7 @@
 //! whether its content is of this execution. The records of a cell lie side by side, oldest first, because
 //! each access looks at all of them: a piece of memory that is full is left for one of twice its size.
 
+use raddle_vocab::MappingChange;
 use rustc_hash::FxHashMap;
 
 use super::clock::List;
@@ -40,44 +41,101 @@ pub enum Touching {
     Free,
     /// A synchronising object that lies there is initialised or destroyed.
     Make,
+    /// The mapping that it belongs to changes.
+    Mapping(#[serde(with = "crate::saved::mapping_change")] MappingChange),
 }
 
-impl Touching {
-    const ALL: [Touching; 7] = [
-        Touching::Read,
-        Touching::Write,
-        Touching::AtomicRead,
-        Touching::AtomicWrite,
-        Touching::Use,
-        Touching::Free,
-        Touching::Make,
-    ];
+/// Sorts of accesses that are no changes of mappings.
+const PLAIN_KINDS: usize = 7;
+/// All sorts of accesses: a bit each in [`Touching::conflicting`].
+const KINDS: usize = PLAIN_KINDS + MappingChange::ALL.len();
 
-    /// All that it conflicts with, one bit each.
+impl Touching {
+    const ALL: [Touching; KINDS] = {
+        let mut all = [Touching::Read; KINDS];
+        let plain = [
+            Touching::Read,
+            Touching::Write,
+            Touching::AtomicRead,
+            Touching::AtomicWrite,
+            Touching::Use,
+            Touching::Free,
+            Touching::Make,
+        ];
+        let mut at = 0;
+        while at < KINDS {
+            all[at] =
+                if at < PLAIN_KINDS { plain[at] } else { Touching::Mapping(MappingChange::ALL[at - PLAIN_KINDS]) };
+            at += 1;
+        }
+        all
+    };
+
+    /// Its number in [`Self::ALL`].
     #[inline]
-    fn conflicting(self) -> u8 {
-        const KINDS: usize = Touching::ALL.len();
-        const TABLE: [u8; KINDS] = {
+    const fn number(self) -> u8 {
+        match self {
+            Touching::Read => 0,
+            Touching::Write => 1,
+            Touching::AtomicRead => 2,
+            Touching::AtomicWrite => 3,
+            Touching::Use => 4,
+            Touching::Free => 5,
+            Touching::Make => 6,
+            Touching::Mapping(change) => PLAIN_KINDS as u8 + change as u8,
+        }
+    }
+
+    /// All that it races with if that came before it in the execution, one bit each.
+    #[inline]
+    fn conflicting(self) -> u32 {
+        const TABLE: [u32; KINDS] = {
             let mut table = [0; KINDS];
             let mut a = 0;
             while a < KINDS {
+                assert!(Touching::ALL[a].number() as usize == a);
                 let mut b = 0;
                 while b < KINDS {
-                    table[a] |= (Touching::ALL[a].conflicts(Touching::ALL[b]) as u8) << b;
+                    table[a] |= (Touching::ALL[a].races_behind(Touching::ALL[b]) as u32) << b;
                     b += 1;
                 }
                 a += 1;
             }
             table
         };
-        TABLE[self as usize]
+        TABLE[self.number() as usize]
+    }
+
+    /// Whether it conflicts with an earlier one. Rights that are given change nothing for what was accessed
+    /// before: if other threads had taken the rights meanwhile, that is what it conflicts with.
+    const fn races_behind(self, earlier: Touching) -> bool {
+        let only_gives = matches!(self, Touching::Mapping(change) if change.only_gives());
+        self.conflicts(earlier) && !(only_gives && earlier.mapping().is_none())
+    }
+
+    /// Whether it only reads.
+    pub(super) const fn only_reads(self) -> bool {
+        matches!(self, Touching::Read | Touching::AtomicRead)
+    }
+
+    /// The change of a mapping that it is, if it is one.
+    #[must_use]
+    pub const fn mapping(self) -> Option<MappingChange> {
+        match self {
+            Touching::Mapping(change) => Some(change),
+            _ => None,
+        }
     }
 
     /// Whether two accesses by different threads must be ordered.
     #[must_use]
     pub const fn conflicts(self, other: Touching) -> bool {
-        use Touching::{AtomicRead, AtomicWrite, Free, Make, Read, Use, Write};
+        use Touching::{AtomicRead, AtomicWrite, Free, Make, Mapping, Read, Use, Write};
         match (self, other) {
+            (Mapping(change), Mapping(other)) => change.conflicts(other),
+            // Uses are compared only where objects end by themselves.
+            (Mapping(MappingChange::ThreadEnd), Use | Make) | (Use | Make, Mapping(MappingChange::ThreadEnd)) => false,
+            (Mapping(change), access) | (access, Mapping(change)) => change.conflicts_with_access(access.only_reads()),
             (Free | Make, _) | (_, Free | Make) => true,
             (Use, other) | (other, Use) => matches!(other, Write),
             (AtomicRead | AtomicWrite, AtomicRead | AtomicWrite) => false,
@@ -124,7 +182,7 @@ impl Record {
     #[inline]
     pub fn races_with(&self, later: &Record, seen: &[u32]) -> bool {
         self.thread != later.thread
-            && later.what.conflicting() >> (self.what as u8) & 1 != 0
+            && later.what.conflicting() >> self.what.number() & 1 != 0
             && self.epoch > seen[usize::from(self.thread)]
     }
 }
@@ -284,7 +342,7 @@ impl Shadow {
                     (old.epoch, old.position) = (new.epoch, new.position);
                     is_known = true;
                 }
-            } else if conflicting >> (old.what as u8) & 1 != 0
+            } else if conflicting >> old.what.number() & 1 != 0
                 && old.bytes & new.bytes != 0
                 && old.epoch > seen[usize::from(old.thread)]
             {

@@ -188,6 +188,9 @@ impl OrderSink for EventOrder<'_> {
     #[inline]
     fn access(&mut self, addr: u64, size: u64, what: Touching) {
         let mut record = self.record(what);
+        if what.mapping().is_some() {
+            return self.detector.change_mapping(addr, size, record);
+        }
         self.detector.touch(addr, size, &mut record);
     }
 

@@ -11,16 +11,16 @@ use crate::fixture::event;
 use crate::thread::ThreadInfo;
 
 /// An execution in the making. Threads 1 and 2 are created by main before anything else.
-struct Story(Execution);
+struct TraceBuilder(Execution);
 
-impl Story {
+impl TraceBuilder {
     fn new() -> Self {
         let mut execution = Execution::empty();
         execution.threads = vec![ThreadInfo::default(); 3];
-        let mut story = Story(execution);
-        story.step(0, OpKind::Create, 0, 1);
-        story.step(0, OpKind::Create, 0, 2);
-        story
+        let mut trace = TraceBuilder(execution);
+        trace.step(0, OpKind::Create, 0, 1);
+        trace.step(0, OpKind::Create, 0, 2);
+        trace
     }
 
     fn step(&mut self, thread: u16, kind: OpKind, obj: u64, arg: u64) {
@@ -50,89 +50,89 @@ const LOCK: u64 = 0x9000;
 
 #[test]
 fn neighbouring_bytes_do_not_race() {
-    let mut story = Story::new();
-    story.access(1, AccessKind::Write, 0x100, 4);
-    story.access(2, AccessKind::Write, 0x104, 4);
-    assert_eq!(story.races(), []);
-    story.access(2, AccessKind::Read, 0x103, 1);
-    assert_eq!(story.races(), [(Touching::Write, Touching::Read, 0x103)]);
+    let mut trace = TraceBuilder::new();
+    trace.access(1, AccessKind::Write, 0x100, 4);
+    trace.access(2, AccessKind::Write, 0x104, 4);
+    assert_eq!(trace.races(), []);
+    trace.access(2, AccessKind::Read, 0x103, 1);
+    assert_eq!(trace.races(), [(Touching::Write, Touching::Read, 0x103)]);
 }
 
 #[test]
 fn an_access_over_several_cells_races_in_each() {
-    let mut story = Story::new();
-    story.access(1, AccessKind::Write, 0x104, 20);
-    story.access(2, AccessKind::Read, 0x100, 64);
+    let mut trace = TraceBuilder::new();
+    trace.access(1, AccessKind::Write, 0x104, 20);
+    trace.access(2, AccessKind::Read, 0x100, 64);
     let at = |addr| (Touching::Write, Touching::Read, addr);
-    assert_eq!(story.races(), [at(0x104), at(0x108), at(0x110)]);
+    assert_eq!(trace.races(), [at(0x104), at(0x108), at(0x110)]);
 }
 
 #[test]
 fn free_conflicts_with_every_use() {
     for kind in [AccessKind::Read, AccessKind::Write] {
-        let mut story = Story::new();
-        story.access(1, kind, 0x100, 8);
-        story.access(2, AccessKind::Free, 0x100, 64);
-        assert_eq!(story.races().len(), 1);
+        let mut trace = TraceBuilder::new();
+        trace.access(1, kind, 0x100, 8);
+        trace.access(2, AccessKind::Free, 0x100, 64);
+        assert_eq!(trace.races().len(), 1);
     }
     // The other way round, into a part of the block without any access before.
-    let mut story = Story::new();
-    story.access(2, AccessKind::Free, 0x100, 64);
-    story.access(1, AccessKind::Read, 0x120, 8);
-    assert_eq!(story.races(), [(Touching::Free, Touching::Read, 0x120)]);
+    let mut trace = TraceBuilder::new();
+    trace.access(2, AccessKind::Free, 0x100, 64);
+    trace.access(1, AccessKind::Read, 0x120, 8);
+    assert_eq!(trace.races(), [(Touching::Free, Touching::Read, 0x120)]);
     // Twice: each with the write, and with each other.
-    let mut story = Story::new();
-    story.access(0, AccessKind::Write, 0x100, 8);
-    story.access(2, AccessKind::Free, 0x100, 8);
-    story.access(1, AccessKind::Free, 0x100, 8);
+    let mut trace = TraceBuilder::new();
+    trace.access(0, AccessKind::Write, 0x100, 8);
+    trace.access(2, AccessKind::Free, 0x100, 8);
+    trace.access(1, AccessKind::Free, 0x100, 8);
     let freed = (Touching::Write, Touching::Free, 0x100);
-    assert_eq!(story.races(), [freed, freed, (Touching::Free, Touching::Free, 0x100)]);
+    assert_eq!(trace.races(), [freed, (Touching::Free, Touching::Free, 0x100), freed]);
 }
 
 #[test]
 fn a_new_block_has_no_past() {
-    let mut story = Story::new();
-    story.access(1, AccessKind::Write, 0x100, 8);
-    story.access(1, AccessKind::Free, 0x100, 64);
-    story.access(2, AccessKind::Alloc, 0x100, 32);
-    story.access(2, AccessKind::Write, 0x100, 8);
-    assert_eq!(story.races(), []);
+    let mut trace = TraceBuilder::new();
+    trace.access(1, AccessKind::Write, 0x100, 8);
+    trace.access(1, AccessKind::Free, 0x100, 64);
+    trace.access(2, AccessKind::Alloc, 0x100, 32);
+    trace.access(2, AccessKind::Write, 0x100, 8);
+    assert_eq!(trace.races(), []);
     // What was not allocated again is still dead.
-    story.access(2, AccessKind::Write, 0x120, 8);
-    assert_eq!(story.races(), [(Touching::Free, Touching::Write, 0x120)]);
+    trace.access(2, AccessKind::Write, 0x120, 8);
+    assert_eq!(trace.races(), [(Touching::Free, Touching::Write, 0x120)]);
 }
 
 #[test]
 fn freeing_a_lock_that_another_thread_still_uses_races() {
-    let mut story = Story::new();
-    story.step(1, OpKind::Lock, LOCK, 0);
-    story.step(1, OpKind::Unlock, LOCK, 0);
-    story.access(2, AccessKind::Free, LOCK, 64);
-    let races = story.races();
+    let mut trace = TraceBuilder::new();
+    trace.step(1, OpKind::Lock, LOCK, 0);
+    trace.step(1, OpKind::Unlock, LOCK, 0);
+    trace.access(2, AccessKind::Free, LOCK, 64);
+    let races = trace.races();
     assert_eq!(races.len(), 2);
     assert!(races.iter().all(|race| race.0 == Touching::Use && race.1 == Touching::Free));
     // After one's own turn with the lock it is in order.
-    let mut story = Story::new();
-    story.step(1, OpKind::Lock, LOCK, 0);
-    story.step(1, OpKind::Unlock, LOCK, 0);
-    story.step(2, OpKind::Lock, LOCK, 0);
-    story.step(2, OpKind::Unlock, LOCK, 0);
-    story.access(2, AccessKind::Free, LOCK, 64);
-    assert_eq!(story.races(), []);
+    let mut trace = TraceBuilder::new();
+    trace.step(1, OpKind::Lock, LOCK, 0);
+    trace.step(1, OpKind::Unlock, LOCK, 0);
+    trace.step(2, OpKind::Lock, LOCK, 0);
+    trace.step(2, OpKind::Unlock, LOCK, 0);
+    trace.access(2, AccessKind::Free, LOCK, 64);
+    assert_eq!(trace.races(), []);
 }
 
 #[test]
 fn a_new_lock_does_not_pass_on_what_the_old_one_saw() {
-    let mut story = Story::new();
-    story.access(1, AccessKind::Write, 0x100, 4);
-    story.step(1, OpKind::Lock, LOCK, 0);
-    story.step(1, OpKind::Unlock, LOCK, 0);
-    story.step(2, OpKind::MutexInit, LOCK, 0);
-    story.step(2, OpKind::Lock, LOCK, 0);
-    story.access(2, AccessKind::Write, 0x100, 4);
+    let mut trace = TraceBuilder::new();
+    trace.access(1, AccessKind::Write, 0x100, 4);
+    trace.step(1, OpKind::Lock, LOCK, 0);
+    trace.step(1, OpKind::Unlock, LOCK, 0);
+    trace.step(2, OpKind::MutexInit, LOCK, 0);
+    trace.step(2, OpKind::Lock, LOCK, 0);
+    trace.access(2, AccessKind::Write, 0x100, 4);
     // The initialisation races with both uses of the old lock.
     let reused = (Touching::Use, Touching::Make, LOCK);
-    assert_eq!(story.races(), [reused, reused, (Touching::Write, Touching::Write, 0x100)]);
+    assert_eq!(trace.races(), [reused, reused, (Touching::Write, Touching::Write, 0x100)]);
 }
 
 /// In either order, whatever byte it is, also under the very lock: an attempt to lock begins before.
@@ -140,78 +140,78 @@ fn a_new_lock_does_not_pass_on_what_the_old_one_saw() {
 fn a_plain_write_to_an_object_races_with_its_uses() {
     let overwritten = |addr| (Touching::Write, Touching::Use, addr);
     for held in [false, true] {
-        let mut story = Story::new();
+        let mut trace = TraceBuilder::new();
         if held {
-            story.step(1, OpKind::Lock, LOCK, 0);
+            trace.step(1, OpKind::Lock, LOCK, 0);
         }
-        story.access(1, AccessKind::Write, LOCK + 39, 1);
+        trace.access(1, AccessKind::Write, LOCK + 39, 1);
         if held {
-            story.step(1, OpKind::Unlock, LOCK, 0);
+            trace.step(1, OpKind::Unlock, LOCK, 0);
         }
-        story.step(2, OpKind::Lock, LOCK, 0);
-        assert_eq!(story.races(), [overwritten(LOCK + 39)]);
+        trace.step(2, OpKind::Lock, LOCK, 0);
+        assert_eq!(trace.races(), [overwritten(LOCK + 39)]);
     }
-    let mut story = Story::new();
-    story.step(2, OpKind::Lock, LOCK, 0);
-    story.step(2, OpKind::Unlock, LOCK, 0);
-    story.access(1, AccessKind::Write, LOCK + 32, 40);
+    let mut trace = TraceBuilder::new();
+    trace.step(2, OpKind::Lock, LOCK, 0);
+    trace.step(2, OpKind::Unlock, LOCK, 0);
+    trace.access(1, AccessKind::Write, LOCK + 32, 40);
     let late = (Touching::Use, Touching::Write, LOCK + 32);
-    assert_eq!(story.races(), [late, late]);
-    story.step(0, OpKind::SemPost, LOCK + 40, 0);
+    assert_eq!(trace.races(), [late, late]);
+    trace.step(0, OpKind::SemPost, LOCK + 40, 0);
     // A semaphore right behind it.
     let bytes = [40, 48, 56, 64].map(|byte| overwritten(LOCK + byte));
-    assert_eq!(story.races()[2..], bytes);
+    assert_eq!(trace.races()[2..], bytes);
 }
 
 /// What is known of an object from an earlier execution does not hide a long write before its first use.
 #[test]
 fn a_long_write_to_an_object_races_with_its_uses() {
     let mut detector = RaceDetector::new();
-    let mut story = Story::new();
-    story.step(2, OpKind::Lock, LOCK, 0);
-    assert_eq!(detector.races(&story.0).len(), 0);
-    let mut story = Story::new();
-    story.access(1, AccessKind::Write, LOCK - 64, 256);
-    story.step(2, OpKind::Lock, LOCK, 0);
-    assert_eq!(detector.races(&story.0).len(), 5, "once in each cell");
+    let mut trace = TraceBuilder::new();
+    trace.step(2, OpKind::Lock, LOCK, 0);
+    assert_eq!(detector.races(&trace.0).len(), 0);
+    let mut trace = TraceBuilder::new();
+    trace.access(1, AccessKind::Write, LOCK - 64, 256);
+    trace.step(2, OpKind::Lock, LOCK, 0);
+    assert_eq!(detector.races(&trace.0).len(), 5, "once in each cell");
 }
 
 #[test]
 fn a_plain_write_that_is_ordered_with_the_uses_of_an_object_does_not_race() {
     // By the thread that passes the object on, and behind it; beside it; reads.
-    let mut story = Story::new();
-    story.access(1, AccessKind::Write, LOCK, 40);
-    story.step(1, OpKind::Lock, 0x8000, 0);
-    story.step(1, OpKind::Unlock, 0x8000, 0);
-    story.access(0, AccessKind::Write, LOCK - 8, 8);
-    story.access(0, AccessKind::Write, LOCK + 40, 8);
-    story.step(2, OpKind::Lock, 0x8000, 0);
-    story.step(2, OpKind::Lock, LOCK, 0);
-    story.step(2, OpKind::Unlock, LOCK, 0);
-    story.access(2, AccessKind::Write, LOCK, 40);
-    assert_eq!(story.races(), []);
-    let mut story = Story::new();
-    story.step(2, OpKind::Lock, LOCK, 0);
-    story.access(0, AccessKind::Read, LOCK, 40);
-    story.step(2, OpKind::Unlock, LOCK, 0);
-    assert_eq!(story.races(), []);
+    let mut trace = TraceBuilder::new();
+    trace.access(1, AccessKind::Write, LOCK, 40);
+    trace.step(1, OpKind::Lock, 0x8000, 0);
+    trace.step(1, OpKind::Unlock, 0x8000, 0);
+    trace.access(0, AccessKind::Write, LOCK - 8, 8);
+    trace.access(0, AccessKind::Write, LOCK + 40, 8);
+    trace.step(2, OpKind::Lock, 0x8000, 0);
+    trace.step(2, OpKind::Lock, LOCK, 0);
+    trace.step(2, OpKind::Unlock, LOCK, 0);
+    trace.access(2, AccessKind::Write, LOCK, 40);
+    assert_eq!(trace.races(), []);
+    let mut trace = TraceBuilder::new();
+    trace.step(2, OpKind::Lock, LOCK, 0);
+    trace.access(0, AccessKind::Read, LOCK, 40);
+    trace.step(2, OpKind::Unlock, LOCK, 0);
+    assert_eq!(trace.races(), []);
     // In a block that is new.
-    let mut story = Story::new();
-    story.step(1, OpKind::Lock, LOCK, 0);
-    story.access(1, AccessKind::Free, LOCK, 64);
-    story.access(2, AccessKind::Alloc, LOCK, 64);
-    story.access(2, AccessKind::Write, LOCK, 64);
-    story.step(2, OpKind::Lock, LOCK, 0);
-    assert_eq!(story.races(), []);
+    let mut trace = TraceBuilder::new();
+    trace.step(1, OpKind::Lock, LOCK, 0);
+    trace.access(1, AccessKind::Free, LOCK, 64);
+    trace.access(2, AccessKind::Alloc, LOCK, 64);
+    trace.access(2, AccessKind::Write, LOCK, 64);
+    trace.step(2, OpKind::Lock, LOCK, 0);
+    assert_eq!(trace.races(), []);
 }
 
 #[test]
 fn positions_name_steps_and_accesses() {
-    let mut story = Story::new();
-    story.access(1, AccessKind::Write, 0x100, 4);
-    story.step(2, OpKind::AtomicLoad, 0x100, 0);
+    let mut trace = TraceBuilder::new();
+    trace.access(1, AccessKind::Write, 0x100, 4);
+    trace.step(2, OpKind::AtomicLoad, 0x100, 0);
     let mut detector = RaceDetector::new();
-    let [race] = detector.races(&story.0) else { panic!("one race") };
+    let [race] = detector.races(&trace.0) else { panic!("one race") };
     assert_eq!(race.first.position, AccessPosition::Access(0));
     assert_eq!(race.second.position, AccessPosition::Event(2));
     assert_eq!(race.second.what, Touching::AtomicRead);
@@ -219,31 +219,31 @@ fn positions_name_steps_and_accesses() {
 
 #[test]
 fn atomics_do_not_race_with_each_other() {
-    let mut story = Story::new();
-    story.step(1, OpKind::AtomicStore, 0x100, 0);
-    story.step(2, OpKind::AtomicLoad, 0x100, 0);
-    story.step(2, OpKind::FutexWait, 0x100, 0);
-    assert_eq!(story.races(), []);
+    let mut trace = TraceBuilder::new();
+    trace.step(1, OpKind::AtomicStore, 0x100, 0);
+    trace.step(2, OpKind::AtomicLoad, 0x100, 0);
+    trace.step(2, OpKind::FutexWait, 0x100, 0);
+    assert_eq!(trace.races(), []);
 }
 
 #[test]
 fn a_big_block_costs_what_is_in_it() {
-    let mut story = Story::new();
+    let mut trace = TraceBuilder::new();
     for _ in 0..1000 {
-        story.access(1, AccessKind::Alloc, 0x10_0000, 1 << 40);
-        story.access(1, AccessKind::Write, 0x10_0000, 8);
-        story.access(1, AccessKind::Free, 0x10_0000, 1 << 40);
+        trace.access(1, AccessKind::Alloc, 0x10_0000, 1 << 40);
+        trace.access(1, AccessKind::Write, 0x10_0000, 8);
+        trace.access(1, AccessKind::Free, 0x10_0000, 1 << 40);
     }
-    assert_eq!(story.races(), []);
+    assert_eq!(trace.races(), []);
 }
 
 #[test]
 fn an_access_costs_what_other_accesses_have_met_of_it() {
-    let mut story = Story::new();
-    story.access(1, AccessKind::Write, 0x2000, 4);
-    story.access(2, AccessKind::Write, 0x1000, u64::MAX - 0x1000);
-    story.access(1, AccessKind::Read, 0x1000, 1 << 60);
-    story.access(1, AccessKind::Read, 1 << 61, 8);
+    let mut trace = TraceBuilder::new();
+    trace.access(1, AccessKind::Write, 0x2000, 4);
+    trace.access(2, AccessKind::Write, 0x1000, u64::MAX - 0x1000);
+    trace.access(1, AccessKind::Read, 0x1000, 1 << 60);
+    trace.access(1, AccessKind::Read, 1 << 61, 8);
     let at = |second, addr| (Touching::Write, second, addr);
     let expected = [
         at(Touching::Write, 0x2000),
@@ -251,7 +251,7 @@ fn an_access_costs_what_other_accesses_have_met_of_it() {
         at(Touching::Read, 0x1000),
         at(Touching::Read, 1 << 61),
     ];
-    assert_eq!(story.races(), expected);
+    assert_eq!(trace.races(), expected);
 }
 
 /// Whether a block lies outside of all these.
@@ -260,8 +260,8 @@ fn is_apart(blocks: &[(u64, u64)], addr: u64, size: u64) -> bool {
 }
 
 /// A random execution twice: with long accesses, and with the same accesses in short pieces.
-fn with_pieces(seed: u64) -> (Story, Story) {
-    let (mut whole, mut pieces) = (Story::new(), Story::new());
+fn with_pieces(seed: u64) -> (TraceBuilder, TraceBuilder) {
+    let (mut whole, mut pieces) = (TraceBuilder::new(), TraceBuilder::new());
     let mut draws = 0;
     let mut draw = |below: u64| {
         draws += 1;
@@ -276,9 +276,9 @@ fn with_pieces(seed: u64) -> (Story, Story) {
         let (addr, size) = (base + 64 * draw(12), [8, 64, 192, 256, 320, 640][draw(6) as usize]);
         match draw(8) {
             0 => {
-                for story in [&mut whole, &mut pieces] {
-                    story.step(thread, OpKind::Lock, LOCK, 0);
-                    story.step(thread, OpKind::Unlock, LOCK, 0);
+                for trace in [&mut whole, &mut pieces] {
+                    trace.step(thread, OpKind::Lock, LOCK, 0);
+                    trace.step(thread, OpKind::Unlock, LOCK, 0);
                 }
             }
             1 | 2 if is_apart(&live, addr, size) => {
@@ -308,10 +308,10 @@ fn with_pieces(seed: u64) -> (Story, Story) {
 }
 
 /// The pairs of places that race, and the places of wrong accesses with the first wrong byte.
-fn verdict(story: &Story) -> (BTreeSet<[u64; 2]>, Vec<(u64, u64)>) {
+fn verdict(trace: &TraceBuilder) -> (BTreeSet<[u64; 2]>, Vec<(u64, u64)>) {
     let mut detector = RaceDetector::new();
     let pair = |race: &super::Race| [race.first.pc.min(race.second.pc), race.first.pc.max(race.second.pc)];
-    let races = detector.races(&story.0).iter().map(pair).collect();
+    let races = detector.races(&trace.0).iter().map(pair).collect();
     (races, detector.memory_errors().iter().map(|error| (error.access.pc, error.addr)).collect())
 }
 
@@ -324,11 +324,11 @@ fn a_long_access_is_what_its_pieces_are() {
 }
 
 /// Words and addresses of what is wrong in the use of the heap.
-fn memory_errors(story: &Story) -> Vec<(&'static str, u64)> {
+fn memory_errors(trace: &TraceBuilder) -> Vec<(&'static str, u64)> {
     let mut detector = RaceDetector::new();
-    detector.races(&story.0);
+    detector.races(&trace.0);
     let found: Vec<_> = detector.memory_errors().iter().map(|error| (error.word(), error.addr)).collect();
-    detector.races(&story.0);
+    detector.races(&trace.0);
     let again: Vec<_> = detector.memory_errors().iter().map(|error| (error.word(), error.addr)).collect();
     assert_eq!(found, again, "buffers of an earlier execution show");
     found
@@ -338,53 +338,53 @@ const BLOCK: u64 = raddle_vocab::HEAP.start + 0x1000;
 
 #[test]
 fn accesses_outside_of_live_blocks_are_errors_in_the_heap_only() {
-    let mut story = Story::new();
-    story.access(0, AccessKind::Alloc, BLOCK, 10);
-    story.access(0, AccessKind::Write, BLOCK, 10);
-    story.access(0, AccessKind::Read, BLOCK + 8, 2);
-    story.access(0, AccessKind::Write, 0x100, 64);
-    assert_eq!(memory_errors(&story), []);
-    story.access(0, AccessKind::Write, BLOCK + 8, 4);
-    story.access(0, AccessKind::Read, BLOCK - 1, 1);
+    let mut trace = TraceBuilder::new();
+    trace.access(0, AccessKind::Alloc, BLOCK, 10);
+    trace.access(0, AccessKind::Write, BLOCK, 10);
+    trace.access(0, AccessKind::Read, BLOCK + 8, 2);
+    trace.access(0, AccessKind::Write, 0x100, 64);
+    assert_eq!(memory_errors(&trace), []);
+    trace.access(0, AccessKind::Write, BLOCK + 8, 4);
+    trace.access(0, AccessKind::Read, BLOCK - 1, 1);
     let outside = [("out-of-bounds", BLOCK + 10), ("out-of-bounds", BLOCK - 1)];
-    assert_eq!(memory_errors(&story), outside);
-    story.access(0, AccessKind::Free, BLOCK, 10);
-    story.access(0, AccessKind::Read, BLOCK + 2, 1);
-    assert_eq!(memory_errors(&story)[2..], [("use-after-free", BLOCK + 2)]);
+    assert_eq!(memory_errors(&trace), outside);
+    trace.access(0, AccessKind::Free, BLOCK, 10);
+    trace.access(0, AccessKind::Read, BLOCK + 2, 1);
+    assert_eq!(memory_errors(&trace)[2..], [("use-after-free", BLOCK + 2)]);
     // The room is given out again: what is behind the new block is outside of it.
-    story.access(0, AccessKind::Alloc, BLOCK, 4);
-    story.access(0, AccessKind::Write, BLOCK, 4);
-    story.access(0, AccessKind::Write, BLOCK + 4, 1);
-    assert_eq!(memory_errors(&story)[3..], [("out-of-bounds", BLOCK + 4)]);
+    trace.access(0, AccessKind::Alloc, BLOCK, 4);
+    trace.access(0, AccessKind::Write, BLOCK, 4);
+    trace.access(0, AccessKind::Write, BLOCK + 4, 1);
+    assert_eq!(memory_errors(&trace)[3..], [("out-of-bounds", BLOCK + 4)]);
 }
 
 #[test]
 fn a_use_that_races_with_the_free_is_a_race_and_no_memory_error() {
-    let mut story = Story::new();
-    story.access(0, AccessKind::Alloc, BLOCK, 8);
-    story.step(0, OpKind::Create, 0, 2);
-    story.access(1, AccessKind::Free, BLOCK, 8);
-    story.access(2, AccessKind::Read, BLOCK, 8);
-    assert_eq!(memory_errors(&story), []);
-    assert_eq!(story.races(), [(Touching::Free, Touching::Read, BLOCK)]);
+    let mut trace = TraceBuilder::new();
+    trace.access(0, AccessKind::Alloc, BLOCK, 8);
+    trace.step(0, OpKind::Create, 0, 2);
+    trace.access(1, AccessKind::Free, BLOCK, 8);
+    trace.access(2, AccessKind::Read, BLOCK, 8);
+    assert_eq!(memory_errors(&trace), []);
+    assert_eq!(trace.races(), [(Touching::Free, Touching::Read, BLOCK)]);
 }
 
 #[test]
 fn initialising_and_destroying_race_with_unordered_uses() {
     for (end, kind) in [(OpKind::MutexInit, 0), (OpKind::MutexDestroy, 0)] {
-        let mut story = Story::new();
-        story.step(1, end, LOCK, kind);
-        story.step(2, OpKind::Lock, LOCK, kind);
-        story.step(2, OpKind::Unlock, LOCK, kind);
+        let mut trace = TraceBuilder::new();
+        trace.step(1, end, LOCK, kind);
+        trace.step(2, OpKind::Lock, LOCK, kind);
+        trace.step(2, OpKind::Unlock, LOCK, kind);
         let made = (Touching::Make, Touching::Use, LOCK);
-        assert_eq!(story.races(), [made, made], "lock and unlock at two places");
+        assert_eq!(trace.races(), [made, made], "lock and unlock at two places");
     }
     // Uses do not race with each other, nor with an object that was made before.
-    let mut story = Story::new();
-    story.step(1, OpKind::Lock, LOCK, 0);
-    story.step(1, OpKind::Unlock, LOCK, 0);
-    story.step(2, OpKind::Lock, LOCK, 0);
-    story.step(2, OpKind::Unlock, LOCK, 0);
-    story.step(2, OpKind::MutexDestroy, LOCK, 0);
-    assert_eq!(story.races(), []);
+    let mut trace = TraceBuilder::new();
+    trace.step(1, OpKind::Lock, LOCK, 0);
+    trace.step(1, OpKind::Unlock, LOCK, 0);
+    trace.step(2, OpKind::Lock, LOCK, 0);
+    trace.step(2, OpKind::Unlock, LOCK, 0);
+    trace.step(2, OpKind::MutexDestroy, LOCK, 0);
+    assert_eq!(trace.races(), []);
 }

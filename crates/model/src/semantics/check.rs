@@ -1,7 +1,7 @@
 //! Compares an execution with the semantics.
 
 use super::{State, SyncState};
-use crate::execution::{Access, AccessKind, Event, Execution};
+use crate::execution::{Access, Event, Execution};
 
 /// An event that did something else than the semantics says: a bug of raddle, not of the program.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
@@ -78,7 +78,7 @@ fn reused(execution: &Execution, index: usize) -> Option<u64> {
     let is_on_it = |event: &Event| event.op.address() == Some(object);
     let last = execution.events[..index].iter().rposition(is_on_it)?;
     let changes = |access: &Access| {
-        access.kind != AccessKind::Read && (access.addr..access.addr.saturating_add(access.size)).contains(&object)
+        !access.kind.keeps_content() && (access.addr..access.addr.saturating_add(access.size)).contains(&object)
     };
     let later = execution.accesses.iter().skip_while(|access| access.after as usize <= last);
     later.take_while(|access| access.after as usize <= index).any(changes).then_some(object)

@@ -16,7 +16,7 @@
 use raddle_vocab::MemOrder;
 
 use super::MemoryModel;
-use super::graph::{Graph, INIT, Label, NO_CAUSE};
+use super::graph::{Graph, INIT, Label, NO_CAUSE, ThenWrites};
 use super::relation::{Relation, Set};
 
 /// A memory model.
@@ -189,7 +189,7 @@ impl Consistency for Rc11 {
 }
 
 /// Synchronises-with: from releases, or fences before a store, through release sequences to acquires, or
-/// fences behind a read.
+/// fences behind a read. Locks and the like are no atomic operations, which fences could strengthen.
 fn synchronises(graph: &Graph, basis: &Basis) -> Relation {
     let size = graph.nodes.len();
     let mut sw = Relation::new(size);
@@ -205,17 +205,22 @@ fn synchronises(graph: &Graph, basis: &Basis) -> Relation {
         if order_of(graph, number).is_some_and(MemOrder::acquires) {
             targets.push(number);
         }
-        let fences = (0..size).filter(|&other| basis.po.contains(number, other));
+        let is_object = node.location().is_some_and(|location| graph.is_object(location));
+        let fences = (0..size).filter(|&other| !is_object && basis.po.contains(number, other));
         targets.extend(fences.filter(|&other| fence(other).is_some_and(MemOrder::acquires)));
         if targets.is_empty() {
             continue;
         }
+        let begins_reading = node.read().is_some_and(|read| read.then.begins_reading());
         for head in heads(graph, basis, node.reads as usize) {
+            if begins_reading && !is_write_unlock(graph, head) {
+                continue;
+            }
             let mut sources: Vec<usize> = Vec::new();
             if order_of(graph, head).is_some_and(MemOrder::releases) {
                 sources.push(head);
             }
-            let fences = (0..size).filter(|&other| basis.po.contains(other, head));
+            let fences = (0..size).filter(|&other| !is_object && basis.po.contains(other, head));
             sources.extend(fences.filter(|&other| fence(other).is_some_and(MemOrder::releases)));
             sources.iter().for_each(|&from| targets.iter().for_each(|&to| sw.insert(from, to)));
         }
@@ -245,6 +250,12 @@ fn heads(graph: &Graph, basis: &Basis, store: usize) -> Vec<usize> {
         }
     }
     heads
+}
+
+/// Whether a write is that of a writer that releases a read-write lock.
+fn is_write_unlock(graph: &Graph, write: usize) -> bool {
+    let read = graph.read_of(graph.nodes[write].id).and_then(|read| graph.nodes[read].read());
+    read.is_some_and(|read| read.then == ThenWrites::WriteUnlock)
 }
 
 /// Whether sequentially consistent events can be put in an order.

@@ -46,6 +46,9 @@ pub struct Location {
     pub stores: Vec<u32>,
 }
 
+/// The value of a read-write lock that a writer holds.
+pub const WRITER: u64 = 1 << 32;
+
 /// What a read goes on with, as a function of the value that it reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ThenWrites {
@@ -82,6 +85,21 @@ pub enum ThenWrites {
     },
     /// Takes one from a semaphore: it waits for more than 0.
     Take,
+    /// As [`ThenWrites::Take`], but it gives up where that waits, as [`ThenWrites::TryLock`] does.
+    TryTake,
+    /// A reader acquires a read-write lock. The value is the number of readers, or tells that a
+    /// writer holds it.
+    ReadLock,
+    /// The same, but it gives up.
+    TryReadLock,
+    /// A writer acquires it.
+    WriteLock,
+    /// The same, but it gives up.
+    TryWriteLock,
+    /// A reader releases it.
+    ReadUnlock,
+    /// The writer releases it.
+    WriteUnlock,
     /// Begins an initialisation that is done once: it waits while that is under way (1), and stores that it
     /// is unless it is done (2).
     Begin,
@@ -190,7 +208,7 @@ impl ReadLabel {
         match self.then {
             ThenWrites::Nothing => self.order,
             ThenWrites::If { expected, failure, .. } if expected != value => failure,
-            ThenWrites::TryLock if value != 0 => MemOrder::Relaxed,
+            then if then.gives_up(value) => MemOrder::Relaxed,
             _ => halves(self.order).0,
         }
     }
@@ -202,10 +220,16 @@ impl ReadLabel {
             ThenWrites::Nothing => return None,
             ThenWrites::Always { how, operand, size } => updated(how, value, operand, size),
             ThenWrites::If { expected, desired, .. } => (expected == value).then_some(desired)?,
+            then if then.gives_up(value) => value,
             ThenWrites::Lock | ThenWrites::Begin => (value == 0).then_some(1)?,
+            ThenWrites::WriteLock => (value == 0).then_some(WRITER)?,
+            ThenWrites::ReadLock => (value & WRITER == 0).then_some(value + 1)?,
             ThenWrites::TryLock => 1,
-            ThenWrites::Unlock { .. } => 0,
-            ThenWrites::Take => value.checked_sub(1)?,
+            ThenWrites::TryWriteLock => WRITER,
+            ThenWrites::TryReadLock => value + 1,
+            ThenWrites::Unlock { .. } | ThenWrites::WriteUnlock => 0,
+            ThenWrites::ReadUnlock => value.saturating_sub(1),
+            ThenWrites::Take | ThenWrites::TryTake => value.checked_sub(1)?,
         };
         Some(WriteLabel {
             location: self.location,
@@ -221,7 +245,8 @@ impl ReadLabel {
     #[must_use]
     pub fn would_wait(&self, value: u64, failing: &Failing) -> bool {
         match self.then {
-            ThenWrites::Lock => value != 0,
+            ThenWrites::Lock | ThenWrites::WriteLock => value != 0,
+            ThenWrites::ReadLock => value & WRITER != 0,
             ThenWrites::Take => value == 0,
             ThenWrites::Begin => value == 1,
             _ => failing.holds(self.held, value),
@@ -238,6 +263,31 @@ impl ReadLabel {
             ThenWrites::Unlock { is_locked } => is_locked,
             _ => true,
         }
+    }
+}
+
+impl ThenWrites {
+    /// Whether it is an attempt that fails with this value.
+    #[must_use]
+    pub fn gives_up(self, value: u64) -> bool {
+        match self {
+            ThenWrites::TryLock | ThenWrites::TryWriteLock => value != 0,
+            ThenWrites::TryReadLock => value & WRITER != 0,
+            ThenWrites::TryTake => value == 0,
+            _ => false,
+        }
+    }
+
+    /// Whether it takes from a semaphore.
+    #[must_use]
+    pub fn takes(self) -> bool {
+        matches!(self, ThenWrites::Take | ThenWrites::TryTake)
+    }
+
+    /// Whether it makes a thread a reader of a read-write lock, which only writers before it matter to.
+    #[must_use]
+    pub fn begins_reading(self) -> bool {
+        matches!(self, ThenWrites::ReadLock | ThenWrites::TryReadLock)
     }
 }
 
@@ -283,6 +333,12 @@ impl GraphNode {
 }
 
 impl Graph {
+    /// Whether a location is an object that is no memory to the program.
+    #[must_use]
+    pub fn is_object(&self, location: u32) -> bool {
+        self.locations[location as usize].key.size == 0
+    }
+
     /// What a store (or [`INIT`]) leaves in a location.
     #[must_use]
     pub fn value(&self, location: u32, store: u32) -> u64 {

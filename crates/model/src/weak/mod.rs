@@ -11,6 +11,7 @@
 
 mod consistency;
 mod graph;
+mod objects;
 mod record;
 mod relation;
 #[cfg(test)]

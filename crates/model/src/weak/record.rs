@@ -13,7 +13,7 @@
 
 use std::collections::BTreeMap;
 
-use raddle_vocab::{MemOrder, MutexKind, Outcome, SECTION, update};
+use raddle_vocab::{MemOrder, update};
 use serde::{Deserialize, Serialize};
 
 use super::AtomicDetail;
@@ -21,11 +21,9 @@ use super::graph::{
     Failing, Graph, GraphEventId, GraphNode, INIT, Label, Location, LocationKey, NO_CAUSE, ReadLabel, ThenWrites,
     WriteLabel,
 };
-use crate::execution::{AccessKind, Event, Execution, FailingValue, HeldRead, PendingState};
-use crate::object::{
-    AtomicAction, AtomicOp, MutexAction, MutexOp, OnceAction, OnceOp, Op, Patience, SemaphoreAction, SemaphoreOp,
-    ThreadOp,
-};
+use super::objects::Barriers;
+use crate::execution::{Event, Execution, FailingValue, HeldRead};
+use crate::object::{AtomicAction, AtomicOp, Op, ThreadOp};
 use crate::thread::ThreadPath;
 
 /// What the semantics of weak memory models is not known of.
@@ -33,16 +31,12 @@ use crate::thread::ThreadPath;
 pub enum Unmodelled {
     /// Condition variables.
     Conditions,
-    /// Read-write locks.
+    /// Read-write locks where writers come first.
     Rwlocks,
     /// Semaphores that have a name, or were not initialised in the run.
     Semaphores,
-    /// Waits for a semaphore that give up.
-    SemaphoreAttempts,
-    /// Barriers.
+    /// Barriers that more threads wait at than meet there.
     Barriers,
-    /// Guards of static variables of C++.
-    Guards,
     /// Futexes, and what the C++ library builds on them.
     Futexes,
     /// Unlocking what another thread holds.
@@ -79,11 +73,9 @@ impl Unmodelled {
     pub fn words(self) -> &'static str {
         match self {
             Unmodelled::Conditions => "condition variables",
-            Unmodelled::Rwlocks => "read-write locks",
+            Unmodelled::Rwlocks => "read-write locks where writers come first",
             Unmodelled::Semaphores => "semaphores that `sem_init` has not initialised",
-            Unmodelled::SemaphoreAttempts => "waits for a semaphore that give up",
-            Unmodelled::Barriers => "barriers",
-            Unmodelled::Guards => "static variables that functions of C++ initialise",
+            Unmodelled::Barriers => "barriers that more threads wait at than meet there",
             Unmodelled::Futexes => "futexes and waits for atomic objects",
             Unmodelled::ForeignUnlock => "unlocking a mutex that another thread holds",
             Unmodelled::Polls => "looking whether a thread has ended",
@@ -127,7 +119,7 @@ pub struct Recorder {
 const MOST_ROUNDS: u32 = 16;
 
 /// Why there is no graph.
-enum Stop {
+pub(super) enum Stop {
     Unmodelled(Unmodelled),
     FailedRound(GraphEventId),
     Diverged,
@@ -187,11 +179,11 @@ impl Recorder {
 }
 
 /// A run, as far as it was followed. Events are numbered in the order in which they were made.
-struct Run<'a> {
-    execution: &'a Execution,
+pub(super) struct Run<'a> {
+    pub execution: &'a Execution,
     /// Numbers of threads in the search by their numbers in the run.
     numbers: Vec<u16>,
-    graph: Graph,
+    pub graph: Graph,
     /// How many events each thread has made.
     made: Vec<u32>,
     /// The creation of each thread.
@@ -199,11 +191,12 @@ struct Run<'a> {
     /// The end of each thread.
     ends: Vec<u32>,
     /// Locations that live, by their first byte.
-    live: BTreeMap<u64, u32>,
+    pub live: BTreeMap<u64, u32>,
     /// How many lives of a location are over.
     lives: BTreeMap<(u64, u32), u32>,
     /// Accesses that were looked at.
     accesses: usize,
+    pub barriers: Barriers,
 }
 
 impl<'a> Run<'a> {
@@ -219,6 +212,7 @@ impl<'a> Run<'a> {
             live: BTreeMap::new(),
             lives: BTreeMap::new(),
             accesses: 0,
+            barriers: Barriers::default(),
         }
     }
 
@@ -227,13 +221,13 @@ impl<'a> Run<'a> {
         let accesses = &self.execution.accesses;
         while let Some(access) = accesses.get(self.accesses).filter(|access| access.after as usize <= event) {
             self.accesses += 1;
-            if access.kind != AccessKind::Read {
+            if !access.kind.keeps_content() {
                 self.end_lives(access.addr, access.size);
             }
         }
     }
 
-    fn end_lives(&mut self, addr: u64, size: u64) {
+    pub fn end_lives(&mut self, addr: u64, size: u64) {
         // No location has more than 16 bytes.
         let near = addr.saturating_sub(16)..addr.saturating_add(size);
         let over = self.live.range(near).map(|(&start, &at)| (start, at, self.graph.locations[at as usize].key));
@@ -245,7 +239,7 @@ impl<'a> Run<'a> {
     }
 
     /// The location at an address, which holds `found` if its life begins here.
-    fn location(&mut self, addr: u64, size: u32, found: u64) -> Result<u32, Stop> {
+    pub fn location(&mut self, addr: u64, size: u32, found: u64) -> Result<u32, Stop> {
         let near = self.live.range(addr.saturating_sub(16)..addr + u64::from(size.max(1)));
         for (&start, &at) in near {
             let key = self.graph.locations[at as usize].key;
@@ -267,7 +261,7 @@ impl<'a> Run<'a> {
         Ok(at)
     }
 
-    fn push(&mut self, thread: u16, label: Label, cause: u32) {
+    pub fn push(&mut self, thread: u16, label: Label, cause: u32) {
         let id = self.next_id(thread);
         self.graph.nodes.push(GraphNode { id, label, reads: INIT, cause, waits: false });
         self.made[usize::from(thread)] += 1;
@@ -279,7 +273,7 @@ impl<'a> Run<'a> {
     }
 
     /// Adds a read of the store with so many behind it, and the write that belongs to it.
-    fn read(&mut self, thread: u16, read: ReadLabel, behind: u16) -> Result<u64, Stop> {
+    pub fn read(&mut self, thread: u16, read: ReadLabel, behind: u16) -> Result<u64, Stop> {
         let stores = &self.graph.locations[read.location as usize].stores;
         let source = match stores.len().checked_sub(usize::from(behind)) {
             None => return Err(Stop::Diverged),
@@ -299,7 +293,7 @@ impl<'a> Run<'a> {
     }
 
     /// Adds a store with so many behind it.
-    fn write(&mut self, thread: u16, write: WriteLabel, behind: u16) -> Result<(), Stop> {
+    pub fn write(&mut self, thread: u16, write: WriteLabel, behind: u16) -> Result<(), Stop> {
         let stores = &self.graph.locations[write.location as usize].stores;
         let place = stores.len().checked_sub(usize::from(behind)).ok_or(Stop::Diverged)?;
         let before = if place == 0 { INIT } else { stores[place - 1] };
@@ -318,9 +312,6 @@ impl<'a> Run<'a> {
         match event.op {
             Op::Thread(op) => self.thread(thread, op),
             Op::Atomic(op) => self.atomic(number, thread, &op),
-            Op::Mutex(op) => self.mutex(thread, op),
-            Op::Semaphore(op) => self.semaphore(thread, op),
-            Op::Once(op) => self.once(thread, op),
             Op::Fence(op) => {
                 self.push(thread, Label::Fence(op.order), NO_CAUSE);
                 Ok(())
@@ -329,7 +320,7 @@ impl<'a> Run<'a> {
                 self.push(thread, Label::Local, NO_CAUSE);
                 Ok(())
             }
-            _ => Err(unmodelled(&event.op).into()),
+            op => self.object(thread, &op),
         }
     }
 
@@ -379,127 +370,8 @@ impl<'a> Run<'a> {
         if self.read(thread, label, behind)? == op.seen() { Ok(()) } else { Err(Unmodelled::UnseenChanges.into()) }
     }
 
-    fn mutex(&mut self, thread: u16, op: MutexOp) -> Result<(), Stop> {
-        if op.mutex == SECTION {
-            return Err(Unmodelled::Sections.into());
-        }
-        match (op.action, op.outcome) {
-            (MutexAction::Init | MutexAction::Destroy, _) => {
-                self.end_lives(op.mutex, 1);
-                self.push(thread, Label::Local, NO_CAUSE);
-                Ok(())
-            }
-            (MutexAction::Lock(Patience::Block), Outcome::Done) => {
-                let read = self.object_read(op.mutex, MemOrder::Acquire, ThenWrites::Lock)?;
-                self.read(thread, read, 0)?;
-                Ok(())
-            }
-            (MutexAction::Lock(_), Outcome::Done | Outcome::Failed | Outcome::TimedOut) => {
-                let read = self.object_read(op.mutex, MemOrder::Acquire, ThenWrites::TryLock)?;
-                let found = self.read(thread, read, 0)?;
-                if (found == 0) == (op.outcome == Outcome::Done) { Ok(()) } else { Err(Stop::Diverged) }
-            }
-            (MutexAction::Unlock, Outcome::Done) => {
-                let then = ThenWrites::Unlock { is_locked: op.kind != MutexKind::Spin };
-                let read = self.object_read(op.mutex, MemOrder::Release, then)?;
-                self.read(thread, read, 0)?;
-                Ok(())
-            }
-            // It depends on its own thread alone.
-            (MutexAction::Lock(_), _) | (MutexAction::Unlock, Outcome::Nested) => {
-                self.push(thread, Label::Local, NO_CAUSE);
-                Ok(())
-            }
-            (MutexAction::Unlock, _) => Err(Unmodelled::ForeignUnlock.into()),
-        }
-    }
-
-    fn object_read(&mut self, object: u64, order: MemOrder, then: ThenWrites) -> Result<ReadLabel, Stop> {
-        let location = self.location(object, 0, 0)?;
-        Ok(ReadLabel { location, order, then, continues: false, held: HeldRead::NONE })
-    }
-
-    /// The operations of a semaphore have one order.
-    fn semaphore(&mut self, thread: u16, op: SemaphoreOp) -> Result<(), Stop> {
-        let (order, then) = match op.action {
-            SemaphoreAction::Init { count, named: false } => {
-                self.end_lives(op.semaphore, 1);
-                self.location(op.semaphore, 0, count)?;
-                self.push(thread, Label::Local, NO_CAUSE);
-                return Ok(());
-            }
-            SemaphoreAction::Destroy { .. } => {
-                self.push(thread, Label::Local, NO_CAUSE);
-                return Ok(());
-            }
-            SemaphoreAction::Init { named: true, .. } => return Err(Unmodelled::Semaphores.into()),
-            SemaphoreAction::Post => (MemOrder::Release, ThenWrites::Always { how: update::ADD, operand: 1, size: 8 }),
-            SemaphoreAction::Wait { patience: Patience::Block, .. } => (MemOrder::Acquire, ThenWrites::Take),
-            SemaphoreAction::Wait { .. } => return Err(Unmodelled::SemaphoreAttempts.into()),
-        };
-        if !self.live.contains_key(&op.semaphore) {
-            return Err(Unmodelled::Semaphores.into());
-        }
-        let read = self.object_read(op.semaphore, order, then)?;
-        self.read(thread, read, 0)?;
-        Ok(())
-    }
-
-    fn once(&mut self, thread: u16, op: OnceOp) -> Result<(), Stop> {
-        if op.guard {
-            return Err(Unmodelled::Guards.into());
-        }
-        let value = match op.action {
-            OnceAction::Begin { .. } => {
-                let read = self.object_read(op.control, MemOrder::Acquire, ThenWrites::Begin)?;
-                self.read(thread, read, 0)?;
-                return Ok(());
-            }
-            OnceAction::End => 2,
-            OnceAction::Abort => 0,
-        };
-        let (order, location) = (MemOrder::Release, self.location(op.control, 0, 0)?);
-        let write = WriteLabel { location, order, value, is_exclusive: false, continues: false, is_locked: true };
-        self.write(thread, write, 0)
-    }
-
-    /// Adds the reads of threads that wait at the end of the run.
-    fn add_waiting(&mut self) -> Result<(), Stop> {
-        for thread in 0..self.execution.pending.len() {
-            let pending = &self.execution.pending[thread];
-            match (pending.state, pending.event.op) {
-                (PendingState::Blocked, Op::Mutex(op)) => {
-                    let read = self.object_read(op.mutex, MemOrder::Acquire, ThenWrites::Lock)?;
-                    self.wait(thread as u16, read);
-                }
-                (PendingState::Blocked, Op::Semaphore(op)) if self.live.contains_key(&op.semaphore) => {
-                    let read = self.object_read(op.semaphore, MemOrder::Acquire, ThenWrites::Take)?;
-                    self.wait(thread as u16, read);
-                }
-                (PendingState::Blocked, Op::Once(op)) if !op.guard => {
-                    let read = self.object_read(op.control, MemOrder::Acquire, ThenWrites::Begin)?;
-                    self.wait(thread as u16, read);
-                }
-                (PendingState::Awaiting | PendingState::Stale, Op::Atomic(op))
-                    if op.size <= 8 && pending.event.held.0 != 0 =>
-                {
-                    let location = self.location(op.addr, op.size, pending.found)?;
-                    let details = &self.execution.pending_details;
-                    let detail = details.iter().find(|detail| detail.event as usize == thread);
-                    let read = atomic_read(&op, location, detail, pending.event.held);
-                    self.wait(thread as u16, read.ok_or(Unmodelled::BusyWaiting)?);
-                }
-                (PendingState::Blocked, Op::Thread(ThreadOp::Join { .. })) => {}
-                (PendingState::Blocked, op) => return Err(unmodelled(&op).into()),
-                (PendingState::Awaiting | PendingState::Stale, _) => return Err(Unmodelled::BusyWaiting.into()),
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
     /// Adds a read of the last store that the thread waits at.
-    fn wait(&mut self, thread: u16, read: ReadLabel) {
+    pub fn wait(&mut self, thread: u16, read: ReadLabel) {
         let (id, reads) = (self.next_id(thread), self.graph.last_store(read.location));
         self.graph.nodes.push(GraphNode { id, label: Label::Read(read), reads, cause: NO_CAUSE, waits: true });
     }
@@ -618,7 +490,12 @@ fn reordered(graph: &Graph, order: &[u32], unit: &Graph) -> Graph {
 }
 
 /// The label of an atomic operation that reads.
-fn atomic_read(op: &AtomicOp, location: u32, detail: Option<&AtomicDetail>, held: HeldRead) -> Option<ReadLabel> {
+pub(super) fn atomic_read(
+    op: &AtomicOp,
+    location: u32,
+    detail: Option<&AtomicDetail>,
+    held: HeldRead,
+) -> Option<ReadLabel> {
     let (how, operand) = detail.map_or((0, 0), |detail| (detail.how, detail.operand));
     let continues = how & update::CONTINUES != 0;
     let how = how & !update::CONTINUES;
@@ -638,22 +515,4 @@ fn atomic_read(op: &AtomicOp, location: u32, detail: Option<&AtomicDetail>, held
 /// The node of a write.
 fn write_node(id: GraphEventId, write: WriteLabel) -> GraphNode {
     GraphNode { id, label: Label::Write(write), reads: INIT, cause: NO_CAUSE, waits: false }
-}
-
-/// What an operation is that has no place in a graph.
-fn unmodelled(op: &Op) -> Unmodelled {
-    match op {
-        Op::Rwlock(_) => Unmodelled::Rwlocks,
-        Op::Cond(_) => Unmodelled::Conditions,
-        Op::Semaphore(_) => Unmodelled::Semaphores,
-        Op::Barrier(_) => Unmodelled::Barriers,
-        Op::Once(_) => Unmodelled::Guards,
-        Op::Futex(_) => Unmodelled::Futexes,
-        Op::Memory(_) => Unmodelled::PlainTransitions,
-        Op::File(_) => Unmodelled::Files,
-        Op::Choice(_) => Unmodelled::OpenValues,
-        Op::Signal(_) => Unmodelled::Signals,
-        Op::Mutex(_) | Op::Atomic(_) => Unmodelled::Sections,
-        Op::Thread(_) | Op::Fence(_) | Op::Exit(_) => Unmodelled::Polls,
-    }
 }

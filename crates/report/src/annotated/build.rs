@@ -195,7 +195,11 @@ impl<'a> TraceAnnotator<'a> {
             });
             let fresh: Vec<_> = holdings.of_thread(step.thread).filter(|held| held.event == number as u32).collect();
             for held in fresh {
-                let object = self.object(trace, known, held.object, 1, held.pc);
+                let mut object = self.object(trace, known, held.object, 1, held.pc);
+                if held.shared {
+                    let name = format!("{} (shared)", trace.objects[object]);
+                    object = intern(&mut trace.objects, name);
+                }
                 open.insert((held.thread, held.object), all.len());
                 let (thread, from) = (usize::from(held.thread), event_of_step[number]);
                 all.push(Interval { thread, object: Some(object), from, to: None });
@@ -204,6 +208,12 @@ impl<'a> TraceAnnotator<'a> {
         // Intervals that lie wholly in what was left out.
         all.retain(|interval| interval.to != Some(0) || interval.from != 0);
         all
+    }
+
+    /// What a join waits for.
+    fn end_of(&self, trace: &mut AnnotatedTrace, thread: u16) -> Option<usize> {
+        let info = self.execution.threads.get(usize::from(thread))?;
+        Some(intern(&mut trace.objects, format!("the end of {}", info.path)))
     }
 
     /// When which thread is blocked: as the semantics say of its next operation.
@@ -224,8 +234,11 @@ impl<'a> TraceAnnotator<'a> {
                 let blocked = world.is_alive(thread) && !world.enabled(op).possible();
                 match (open.get(&thread), blocked) {
                     (None, true) => {
-                        let is_join = matches!(op.op, Op::Thread(_));
-                        let object = (!is_join).then(|| self.object(trace, known, op.op.object(), 1, op.pc));
+                        let object = match op.op {
+                            Op::Thread(ThreadOp::Join { thread, .. }) => self.end_of(trace, thread),
+                            Op::Thread(_) => None,
+                            _ => Some(self.object(trace, known, op.op.object(), 1, op.pc)),
+                        };
                         open.insert(thread, all.len());
                         // It waits from the event after which its next operation is disabled.
                         let from = event_of_step[number];

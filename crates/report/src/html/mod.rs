@@ -19,7 +19,7 @@ use excerpts::Excerpt;
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("page.js");
+const SCRIPT: &str = concat!(include_str!("page.js"), include_str!("waits.js"));
 
 /// What the page shows.
 #[derive(Serialize)]

@@ -385,7 +385,7 @@ function show(index) {
   const box = make('article', { class: 'finding ' + finding.severity, id: 'finding' },
     make('h2', {}, make('span', { class: 'id' }, `${finding.severity}[${visible(finding.id)}] `), short(finding.message, 2000)),
     groupPanel(index),
-    make('div', { class: 'grid' }, make('div', {}, panels, objectPanel(finding), wordsPanel('the test says', finding.expectation), wordsPanel('standard error of the program', finding.stderr), commands(finding)), source.node),
+    make('div', { class: 'grid' }, make('div', {}, panels, objectPanel(finding), waitsPanel(finding), wordsPanel('the test says', finding.expectation), wordsPanel('standard error of the program', finding.stderr), commands(finding)), source.node),
     player ? player.node : make('p', { class: 'faint' }, 'There is no schedule for this finding.'));
   document.querySelector('#main > article, #main > p')?.remove();
   document.getElementById('main').append(box);

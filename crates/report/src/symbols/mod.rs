@@ -179,7 +179,17 @@ impl Symbols {
     #[must_use]
     pub fn in_block(&self, pc: u64, use_of_it: BlockUse, block: u64, part: (u64, u64)) -> Option<BlockName> {
         let (elf, linked) = self.file_of(pc.wrapping_sub(1))?;
+        let is_own = || self.frames(pc).first().is_some_and(is_own_code);
+        let use_of_it = if use_of_it == BlockUse::Access && !is_own() { BlockUse::AccessByHeader } else { use_of_it };
         pointers::name_in_block(elf, linked, use_of_it, block, part)
+    }
+
+    /// Whether the function at a return address returns a pointer, so that its caller may have one to what it
+    /// allocated. `true` for one of which nothing is known.
+    #[must_use]
+    pub fn may_hand_out(&self, pc: u64) -> bool {
+        let known = self.file_of(pc.wrapping_sub(1)).and_then(|(elf, linked)| pointers::returns_pointer(elf, linked));
+        known.unwrap_or(true)
     }
 
     /// Stack pointer before the call of a frame, if its unwinding table says so.

@@ -5,7 +5,8 @@
 //! the size of the block, it is taken as the type of the block. If only one variable has that type,
 //! the block is named after the variable. Nothing is guessed if several types fit, those included
 //! that members of what the function points at point to. A variable that is declared behind the
-//! access does not count, nor one that the call itself initialises.
+//! access does not count, nor one that the call itself initialises. Functions of the system's
+//! libraries do not count either: their pointers are to what is theirs.
 
 use super::debug::{Debug, DieRef, constant};
 use super::elf::Elf;
@@ -36,6 +37,8 @@ pub enum BlockUse {
     Allocation,
     /// It uses the block, by a pointer that is there already.
     Access,
+    /// The same, by code of a header of the system.
+    AccessByHeader,
 }
 
 /// What a part of a heap block may be called.
@@ -88,6 +91,9 @@ pub(super) fn name_in_block(
     block: u64,
     (offset, length): (u64, u64),
 ) -> Option<BlockName> {
+    if elf.is_system() {
+        return None;
+    }
     let debug = &elf.variables().0;
     let mut pointers = pointers_of(debug, function_at(elf, linked)?);
     if let Some(line) = line_of(elf, linked) {
@@ -97,7 +103,9 @@ pub(super) fn name_in_block(
     let parts: Vec<&Pointer> =
         pointers.iter().filter(|pointer| pointer.name != THIS && is_element(pointer, block)).collect();
     let is_exact = !exact.is_empty();
-    let fitting = if is_exact { exact } else { parts };
+    // Where code of headers uses a block, it may be any part of it that the pointer points at.
+    let may_be_array = use_of_it != BlockUse::AccessByHeader;
+    let fitting = if is_exact || !may_be_array { exact } else { parts };
     let (first, rest) = fitting.split_first()?;
     if rest.iter().any(|other| other.target != first.target) || offset % first.size + length > first.size {
         return None;
@@ -114,6 +122,14 @@ pub(super) fn name_in_block(
         index: (!is_exact).then_some(offset / first.size),
         suffix: types::part_at(debug, first.target, offset % first.size, length).suffix,
     })
+}
+
+/// Whether the function around a linked address returns a pointer; `None` if that is not known.
+pub(super) fn returns_pointer(elf: &Elf, linked: u64) -> Option<bool> {
+    let debug = &elf.variables().0;
+    let function = function_at(elf, linked).filter(|_| !elf.is_system())?;
+    let result = debug.type_of(function);
+    Some(result.is_some_and(|result| types::pointee(debug, result).is_some()))
 }
 
 /// Whether a block may be an array of what the pointer points at.

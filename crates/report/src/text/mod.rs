@@ -131,7 +131,7 @@ fn body(finding: &Finding, timeline: Option<&Timeline>, sources: &SourceCache, w
     if let Some(timeline) = timeline.filter(|timeline| !timeline.rows.is_empty()) {
         let _ = writeln!(text, "  {}  {}", paint(HEADING, "schedule"), schedule_note(finding));
         let rows = SCREEN.saturating_sub(text.lines().count() + BEHIND_SCHEDULE).max(LEAST_ROWS);
-        text += &columns::table(timeline, &Layout { indent: 4, width, rows, objects: &objects(finding) });
+        text += &columns::table(timeline, &Layout { indent: 4, width, rows, objects: &objects(finding, timeline) });
     }
     text
 }
@@ -157,12 +157,20 @@ fn label(finding: &Finding, number: usize, access: &AccessReport) -> String {
     format!("{}{what}{locks}", mark(finding, number))
 }
 
-/// Names of the objects that a finding is about: a schedule shows them first.
-fn objects(finding: &Finding) -> Vec<&str> {
+/// Names of the objects that a finding is about: a schedule shows them first. A failure is about none; it
+/// comes from what other threads have done to what its thread has used.
+fn objects<'a>(finding: &'a Finding, timeline: &'a Timeline) -> Vec<&'a str> {
     let sides = finding.accesses.iter();
     let waits = sides.clone().filter_map(|access| access.waits.as_ref()).map(|wait| wait.object.as_str());
+    let about: Vec<&str> = finding.variable.as_deref().into_iter().chain(waits).collect();
+    if let ([], [failed]) = (&about[..], &finding.accesses[..])
+        && let Some(column) = timeline.columns.iter().position(|column| column.thread == failed.thread)
+        && let contested @ [_, ..] = &timeline.contested(column)[..]
+    {
+        return contested.to_vec();
+    }
     let locks = sides.flat_map(|access| access.locks.iter().map(String::as_str));
-    finding.variable.as_deref().into_iter().chain(waits).chain(locks).collect()
+    about.into_iter().chain(locks).collect()
 }
 
 /// The number of an access, where there are several.

@@ -187,7 +187,8 @@ fn figures(stats: &Stats) -> String {
         stats.threads,
         duration(stats.seconds)
     );
-    if !stats.exits.is_empty() {
+    // That all runs end well goes without saying.
+    if stats.exits.iter().any(|&exit| exit != 0) {
         let exits: Vec<String> = stats.exits.iter().map(i32::to_string).collect();
         let _ = write!(text, "; exit status {}", exits.join(", "));
     }

@@ -5,6 +5,8 @@
 //!
 //! * `context`: [`context::switch`] and [`context::prepare`] for fibers;
 //!   [`context::prepare_processor`] at the start; [`context::float_state`].
+//! * `counter`: instructions that read the counter of the processor and that the kernel reports
+//!   ([`counter::READINGS`], [`counter::REPORTED`], [`counter::interrupted`], [`counter::answer`], [`counter::read`]).
 //! * `tls`: [`tls::thread_pointer`] and [`tls::handle`], and where static thread-local storage lies relative to it
 //!   ([`tls::bytes_to_reach`], [`tls::static_block`]); what the C library keeps there that differs from
 //!   process to process ([`tls::guards`], [`tls::unmixed`]).

@@ -16,6 +16,8 @@ use crate::interpose::io::regular_files::FileAccess;
 use crate::interpose::io::{slots, stream_locks};
 use crate::interpose::memory::string_functions::wrapper;
 use crate::interpose::process::shared_state::{self, SharedPart};
+use crate::interpose::process::{end, exit_handlers};
+use crate::interpose::thread::schedule;
 use crate::library::{CallKind, Effect, calls, kind_of};
 use crate::observed;
 use crate::restore::{snapshot, undo};
@@ -71,6 +73,7 @@ fn perform(kind: CallKind, name: &CStr, call: &ImportedCall) {
         CallKind::State(_) if callers::is_compiler_library(pc) => {}
         CallKind::State(number) => shared_state::touch_hidden(number, arguments(name, call), pc),
         CallKind::Race(address) => writes(address, size_of::<u64>(), pc),
+        CallKind::Ends => exit_handlers::begin(pc),
         CallKind::Object => shared_state::touch(SharedPart::Object(first), FileAccess::Change, pc),
         CallKind::RaceOn => writes(first, 1, pc),
         CallKind::Unmodelled(Effect::Shared) if run().threads == 1 => {}
@@ -143,7 +146,9 @@ struct Module {
     relocations: [(usize, usize); 2],
     /// What the loader has made read-only.
     protected: (usize, usize),
-    /// Whether the module belongs to an observed program, which does not know the runtime's functions.
+    /// Whether the module belongs to the program, hooks or not.
+    is_users: bool,
+    /// Whether it belongs to an observed program, which does not know the runtime's functions.
     is_observed: bool,
 }
 
@@ -163,6 +168,7 @@ const DT_SYMTAB: u64 = 6;
 const DT_RELA: u64 = 7;
 const DT_RELASZ: u64 = 8;
 const DT_JMPREL: u64 = 23;
+const DT_FINI_ARRAYSZ: u64 = 28;
 
 /// Relocations that store the address of a function.
 const R_ADDRESS: u32 = 1;
@@ -190,8 +196,10 @@ impl Module {
             (start & !(PAGE - 1), (start + header.p_memsz as usize) & !(PAGE - 1))
         };
         let relro = headers.iter().find(|header| header.p_type == libc::PT_GNU_RELRO).map_or((0, 0), range);
-        let is_observed = observed::is_on() && callers::is_users(info);
-        let mut module = Module { base, names: 0, symbols: 0, relocations: [(0, 0); 2], protected: relro, is_observed };
+        let is_users = callers::is_users(info);
+        let is_observed = observed::is_on() && is_users;
+        let (relocations, protected) = ([(0, 0); 2], relro);
+        let mut module = Module { base, names: 0, symbols: 0, relocations, protected, is_users, is_observed };
         for index in 0..dynamic.p_memsz as usize / size_of::<[u64; 2]>() {
             // SAFETY: the loader has mapped the dynamic section, which has so many entries.
             let [tag, value] = unsafe { *at.add(index) };
@@ -207,6 +215,7 @@ impl Module {
                 DT_RELASZ => module.relocations[0].1 = value,
                 DT_JMPREL => module.relocations[1].0 = address,
                 DT_PLTRELSZ => module.relocations[1].1 = value,
+                DT_FINI_ARRAYSZ if is_users => end::note_destructors(value / size_of::<usize>()),
                 _ => {}
             }
         }
@@ -238,6 +247,10 @@ impl Module {
         let bytes = unsafe { CStr::from_ptr(name) }.to_bytes();
         slots::imported(bytes);
         stream_locks::imported(bytes);
+        if self.is_users {
+            exit_handlers::imported(bytes);
+            schedule::imported(bytes);
+        }
         let slot = (self.base + relocation.offset) as *mut usize;
         // SAFETY: the loader has filled the slot.
         let present = unsafe { *slot };

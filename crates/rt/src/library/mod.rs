@@ -32,6 +32,8 @@ pub enum CallKind {
     State(u64),
     /// It accesses hidden state that is not guarded, which has this address.
     Race(usize),
+    /// It ends the process.
+    Ends,
     /// It accesses the object of its first argument, which the C library guards.
     Object,
     /// It accesses the object of its first argument, which is not guarded.
@@ -84,6 +86,7 @@ fn parse(words: &'static str) -> CallKind {
         (Some("unmodelled"), _) => CallKind::Unmodelled(Effect::Kernel),
         (Some("pure"), Some("fills")) => CallKind::Fills,
         (Some("pure"), Some("looks-up")) => CallKind::LooksUp,
+        (Some("modelled"), Some("ends")) => CallKind::Ends,
         (Some("modelled"), Some("object")) => CallKind::Object,
         (Some("modelled"), Some("race-on")) => CallKind::RaceOn,
         (Some("modelled"), Some(attribute)) => match attribute.split_once('=') {

@@ -167,6 +167,14 @@ impl Snapshot {
         true
     }
 
+    /// In a process that makes one run: the program changes mappings or access rights from before the run, so
+    /// that pages are no longer watched.
+    pub fn give_up(&mut self) {
+        if self.protected {
+            self.release();
+        }
+    }
+
     /// In a process that makes one run, pages are only watched for a proof about a spin loop. There,
     /// the snapshot is given up if it is full.
     fn release(&mut self) -> bool {

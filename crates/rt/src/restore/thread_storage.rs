@@ -88,6 +88,14 @@ pub fn save(slot: usize) {
     };
 }
 
+/// The static block of the thread with this thread pointer: first byte, and one past the last; nothing as
+/// long as no thread was created.
+pub fn range(thread_pointer: u64) -> (usize, usize) {
+    let bytes = saved().bytes;
+    let start = if bytes == 0 { 0 } else { tls::static_block(thread_pointer, bytes) as usize };
+    (start, start + bytes)
+}
+
 /// Restores the block of a slot to its state before any thread used it.
 pub fn reset(slot: usize) {
     let saved = saved();

@@ -9,6 +9,7 @@ use core::cell::UnsafeCell;
 use raddle_wire::config_flag;
 
 use crate::arch::signal::KernelAction;
+use crate::interpose::process::counter;
 use crate::state::process;
 use crate::syscall::maps::Maps;
 use crate::syscall::syscall;
@@ -50,6 +51,8 @@ pub mod kind {
     pub const FILES: u32 = 128;
     /// Status flags of descriptors that were open at the root, such as `O_NONBLOCK`.
     pub const FLAGS: u32 = 256;
+    /// Whether the kernel reports readings of the processor's counter.
+    pub const COUNTER: u32 = 512;
 }
 
 struct Root {
@@ -374,6 +377,11 @@ pub fn opened() {
     root().has_opened = true;
 }
 
+/// Whether the run has made a descriptor.
+pub fn has_opened() -> bool {
+    root().has_opened
+}
+
 /// Undoes the changes of a run.
 pub fn after_run() {
     let root = root();
@@ -400,6 +408,9 @@ pub fn after_run() {
     }
     if changed & kind::FLAGS != 0 {
         restore_flags(root);
+    }
+    if changed & kind::COUNTER != 0 {
+        counter::watch_again();
     }
     // SAFETY: each call restores what was noted at the root.
     unsafe {

@@ -14,7 +14,7 @@ use crate::state_key;
 
 /// The thread whose turn it is, by the schedule and behind it by the policy. `None`: no thread can
 /// step.
-#[inline]
+#[inline(always)]
 pub fn next_thread() -> Option<usize> {
     if run().steps >= process().plan.examine_at {
         return Some(detector::examined_thread());
@@ -36,6 +36,7 @@ pub fn next_thread() -> Option<usize> {
 /// The thread that the schedule names is to be held back, or it cannot go on, unless a timer goes off
 /// first.
 #[cold]
+#[inline(never)]
 fn hold_or_fire(tid: usize, steps: u32) -> Option<usize> {
     if process().plan.current.choice == HOLD {
         let run = run();
@@ -55,6 +56,7 @@ fn hold_or_fire(tid: usize, steps: u32) -> Option<usize> {
 }
 
 /// The thread that the policy chooses behind the schedule.
+#[inline(never)]
 fn next_by_policy() -> Option<usize> {
     let plan = &process().plan;
     if plan.flags & job_flag::STOP_AFTER_SCHEDULE != 0 {
@@ -95,12 +97,13 @@ fn timer_ends_rest() -> bool {
 }
 
 /// Whether the thread can do what the present segment asks for.
+#[inline(always)]
 fn can_follow(tid: usize, steps: u32) -> bool {
     let run = run();
     if tid >= run.threads || couriers::is_suspended(tid) {
         return false;
     }
-    match run.fibers[tid].status {
+    match run.fiber(tid).status {
         ThreadStatus::AtAccess => true,
         // With no steps left, it has reached an operation before the access at which it should
         // stop.
@@ -166,8 +169,7 @@ fn several_can_step() -> bool {
 fn least_rank() -> Option<usize> {
     let run = run();
     if run.at_spin_reads > 0 {
-        // Any thread may have changed what they would read.
-        (0..run.threads).filter(|&tid| run.fibers[tid].status == ThreadStatus::AtSpinRead).for_each(mark);
+        mark_spin_reads();
     }
     while let Some(rank) = fairness::first(&run.runnable) {
         let tid = run.by_rank[rank] as usize;
@@ -176,6 +178,20 @@ fn least_rank() -> Option<usize> {
         }
         mark(tid);
     }
+    least_reluctant()
+}
+
+/// Any thread may have changed what threads would read that wait busily.
+#[inline(never)]
+fn mark_spin_reads() {
+    let run = run();
+    (0..run.threads).filter(|&tid| run.fibers[tid].status == ThreadStatus::AtSpinRead).for_each(mark);
+}
+
+/// The thread to go on where no other than reluctant ones can.
+#[inline(never)]
+fn least_reluctant() -> Option<usize> {
+    let run = run();
     // Threads that go round in loops take turns.
     let reluctant =
         (0..run.threads).filter(|&rank| run.reluctant.contains(rank)).map(|rank| run.by_rank[rank] as usize);

@@ -8,7 +8,7 @@ use crate::interpose::process::couriers;
 use crate::interpose::sync::{barrier, cond, mutex, once, rwlock, sem, spinlock};
 use crate::interpose::thread::{cancel, lifecycle};
 use crate::sched::timeouts;
-use crate::state::{AnnouncedOp, ThreadStatus, WaitStage, run};
+use crate::state::{AnnouncedOp, ThreadStatus, WaitStage, process, run};
 
 /// Answer of [`enabled`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,8 +22,23 @@ pub enum CanStep {
 }
 
 /// Whether the thread can step now.
+#[inline(always)]
 pub fn enabled(tid: usize) -> CanStep {
-    let fiber = &run().fibers[tid];
+    let run = run();
+    let is_plain = run.couriers == 0 && !process().has_sections;
+    let fiber = run.fiber(tid);
+    let op = &fiber.pending;
+    let is_load = op.kind == OpKind::AtomicLoad && !lifecycle::is_life_word(op.obj);
+    if is_plain && fiber.status == ThreadStatus::Pending && (never_blocks(op.kind) || is_load) {
+        return CanStep::Yes;
+    }
+    examine(tid)
+}
+
+/// The same for any thread.
+#[inline(never)]
+fn examine(tid: usize) -> CanStep {
+    let fiber = run().fiber(tid);
     if couriers::is_suspended(tid) {
         return CanStep::No;
     }
@@ -51,6 +66,74 @@ fn yes(condition: bool) -> CanStep {
 /// A timed operation times out where the plain one would block.
 fn or_time_out(condition: bool) -> CanStep {
     if condition { CanStep::Yes } else { CanStep::Reluctant }
+}
+
+/// Whether operations of the kind are enabled whatever the state, but for sections and handlers.
+#[inline(always)]
+const fn never_blocks(kind: OpKind) -> bool {
+    match kind {
+        OpKind::ThreadStart
+        | OpKind::ThreadEnd
+        | OpKind::Create
+        | OpKind::Detach
+        | OpKind::Exit
+        | OpKind::MutexInit
+        | OpKind::MutexDestroy
+        | OpKind::TryLock
+        | OpKind::Unlock
+        | OpKind::RwInit
+        | OpKind::RwDestroy
+        | OpKind::TryReadLock
+        | OpKind::TryWriteLock
+        | OpKind::RwUnlock
+        | OpKind::RwAnnounce
+        | OpKind::CondInit
+        | OpKind::CondDestroy
+        | OpKind::CondWait
+        | OpKind::CondTimedWait
+        | OpKind::Signal
+        | OpKind::Broadcast
+        | OpKind::SemInit
+        | OpKind::SemDestroy
+        | OpKind::SemTryWait
+        | OpKind::SemPost
+        | OpKind::BarrierInit
+        | OpKind::BarrierArrive
+        | OpKind::OnceEnd
+        | OpKind::OnceAbort
+        | OpKind::AtomicStore
+        | OpKind::AtomicRmw
+        | OpKind::AtomicCas
+        | OpKind::Fence
+        | OpKind::FutexWait
+        | OpKind::FutexTimedWait
+        | OpKind::FutexWake
+        | OpKind::Read
+        | OpKind::Write
+        | OpKind::Free
+        | OpKind::Mapping
+        | OpKind::HandlerReturn
+        | OpKind::CallBegin
+        | OpKind::Choose => true,
+        OpKind::Join
+        | OpKind::AtomicLoad
+        | OpKind::Lock
+        | OpKind::TimedLock
+        | OpKind::ReadLock
+        | OpKind::TimedReadLock
+        | OpKind::WriteLock
+        | OpKind::TimedWriteLock
+        | OpKind::CondReacquire
+        | OpKind::CondResume
+        | OpKind::FutexResume
+        | OpKind::SemWait
+        | OpKind::SemTimedWait
+        | OpKind::Deliver
+        | OpKind::BarrierLeave
+        | OpKind::BarrierDestroy
+        | OpKind::OnceBegin
+        | OpKind::Io => false,
+    }
 }
 
 fn now(tid: usize, op: &AnnouncedOp) -> CanStep {
@@ -104,49 +187,7 @@ fn now(tid: usize, op: &AnnouncedOp) -> CanStep {
             }
             yes(events == 0 || descriptors::is_ready(descriptor, events))
         }
-        // These never block.
-        OpKind::ThreadStart
-        | OpKind::ThreadEnd
-        | OpKind::Create
-        | OpKind::Detach
-        | OpKind::Exit
-        | OpKind::MutexInit
-        | OpKind::MutexDestroy
-        | OpKind::TryLock
-        | OpKind::Unlock
-        | OpKind::RwInit
-        | OpKind::RwDestroy
-        | OpKind::TryReadLock
-        | OpKind::TryWriteLock
-        | OpKind::RwUnlock
-        | OpKind::RwAnnounce
-        | OpKind::CondInit
-        | OpKind::CondDestroy
-        | OpKind::CondWait
-        | OpKind::CondTimedWait
-        | OpKind::Signal
-        | OpKind::Broadcast
-        | OpKind::SemInit
-        | OpKind::SemDestroy
-        | OpKind::SemTryWait
-        | OpKind::SemPost
-        | OpKind::BarrierInit
-        | OpKind::BarrierArrive
-        | OpKind::OnceEnd
-        | OpKind::OnceAbort
-        | OpKind::AtomicStore
-        | OpKind::AtomicRmw
-        | OpKind::AtomicCas
-        | OpKind::Fence
-        | OpKind::FutexWait
-        | OpKind::FutexTimedWait
-        | OpKind::FutexWake
-        | OpKind::Read
-        | OpKind::Write
-        | OpKind::Free
-        | OpKind::HandlerReturn
-        | OpKind::CallBegin
-        | OpKind::Choose => CanStep::Yes,
+        _ => CanStep::Yes,
     }
 }
 

@@ -16,7 +16,7 @@ pub mod startup;
 pub mod timeouts;
 pub mod virtual_time;
 
-use raddle_vocab::policy::Policy;
+use raddle_vocab::policy::{MAX_THREADS, Policy};
 use raddle_vocab::{OpKind, Outcome, RunStatus, SECTION, ThreadSet, io};
 use raddle_wire::{NO_ACCESS_STOP, NO_CHOICE, config_flag, job_flag, limit};
 
@@ -48,26 +48,21 @@ pub fn arrive(op: AnnouncedOp) {
 #[inline(never)]
 fn park_before(kind: OpKind, order: u8, log_size: u8, obj: u64, arg: u64, pc: u64) {
     let op = AnnouncedOp { kind, order, log_size, obj, arg, pc };
-    if !process().fold_spins && last_round::is_active() {
-        return last_round::arriving(&op);
-    }
-    effects::settle();
-    stream_locks::leave(pc);
-    if run().couriers > 0 && run().me().private.handlers > 0 {
-        couriers::operates(&op);
+    if is_out_of_the_ordinary() && first_of_all(kind, order, log_size, obj, arg, pc) {
+        return;
     }
     let may_spin = detector::arriving(&op);
     let program_sp = program_sp();
     if process().plan.flags & job_flag::KEYS != 0 {
-        state_key::arrived(&op);
+        note_arrival(kind, order, log_size, obj, arg, pc);
     }
     entry::forget_call();
     let run = run();
-    if run.watches_early || run.me().steps >= run.me().watch_from {
-        idle_rounds::arriving(&op);
+    let me = &mut run.fibers[run.hot.tid as usize % MAX_THREADS];
+    if run.watches_early || me.steps >= me.watch_from {
+        watch_arrival(kind, order, log_size, obj, arg, pc);
     }
     let (count, values) = (run.hot.count, run.hot.values);
-    let me = run.me();
     me.values = values;
     me.program_sp = program_sp;
     // One by one, from registers: `op` was stored in small pieces, which a wide load has to wait for.
@@ -83,16 +78,56 @@ fn park_before(kind: OpKind, order: u8, log_size: u8, obj: u64, arg: u64, pc: u6
     if may_spin || me.private.may_spin {
         (me.private.may_spin, me.private.held) = (may_spin, awaits::NOT_HELD);
     }
+    let rank = me.rank as usize;
     run.at_spin_reads += u32::from(may_spin);
-    let rank = run.me().rank as usize;
     if crate::sched::timeouts::is_stalled(run.hot.tid as usize) {
         mark(run.hot.tid as usize);
     } else {
         // Whether it really is enabled is checked if it is chosen.
-        run.move_to(rank, ReadySet::Runnable);
+        run.stays_runnable(rank);
     }
-    wait_for_turn();
+    hand_on();
     trace::ensure_room();
+}
+
+/// Whether there is something to do before anything else when a thread arrives at an operation. What
+/// few operations need is in functions of its own, which get the operation in registers: `park_before`
+/// is short, and its frame is small.
+#[inline(always)]
+fn is_out_of_the_ordinary() -> bool {
+    let run = run();
+    let is_last_round = !process().fold_spins && last_round::is_active();
+    is_last_round | !effects::is_settled() | run.stream_locks.is_used() | (run.couriers > 0)
+}
+
+/// Does that. True if the operation is made in the last look at threads that wait busily, where nothing
+/// else is to be done.
+#[inline(never)]
+fn first_of_all(kind: OpKind, order: u8, log_size: u8, obj: u64, arg: u64, pc: u64) -> bool {
+    let op = AnnouncedOp { kind, order, log_size, obj, arg, pc };
+    if !process().fold_spins && last_round::is_active() {
+        last_round::arriving(&op);
+        return true;
+    }
+    effects::settle();
+    stream_locks::leave(pc);
+    if run().couriers > 0 && run().me().private.handlers > 0 {
+        couriers::operates(&op);
+    }
+    false
+}
+
+/// Keeps what the key of the state needs of the arrival.
+#[inline(never)]
+fn note_arrival(kind: OpKind, order: u8, log_size: u8, obj: u64, arg: u64, pc: u64) {
+    state_key::arrived(&AnnouncedOp { kind, order, log_size, obj, arg, pc });
+}
+
+/// The thread may be watched, as it has gone on for long.
+#[cold]
+#[inline(never)]
+fn watch_arrival(kind: OpKind, order: u8, log_size: u8, obj: u64, arg: u64, pc: u64) {
+    idle_rounds::arriving(&AnnouncedOp { kind, order, log_size, obj, arg, pc });
 }
 
 /// Where the stack of the program ends that the running thread has just left for the runtime; 0 if that
@@ -108,8 +143,7 @@ fn program_sp() -> usize {
 pub fn commit(op: &AnnouncedOp, outcome: Outcome, value: u64, old: u64) {
     trace::step(op, outcome, value, old);
     if op.kind == OpKind::Io {
-        run().used_files |= !effects::is_all_kept(op);
-        effects::begins(op);
+        begin_effects(op);
     }
     if run().me().private.may_spin {
         awaits::performed();
@@ -124,6 +158,12 @@ pub fn commit(op: &AnnouncedOp, outcome: Outcome, value: u64, old: u64) {
     if matches!(process().plan.chooser.policy(), Policy::Pos { .. }) {
         note_conflicts(op);
     }
+}
+
+#[inline(never)]
+fn begin_effects(op: &AnnouncedOp) {
+    run().used_files |= !effects::is_all_kept(op);
+    effects::begins(op);
 }
 
 /// An operation that needs nothing but its turn.
@@ -180,12 +220,12 @@ pub fn changed_thread(ended: u16) {
 #[inline]
 fn mark_waiting(is_concerned: impl Fn(&AnnouncedOp) -> bool) {
     let run = run();
-    for word in 0..ThreadSet::WORDS {
+    for word in 0..run.threads.div_ceil(64).min(ThreadSet::WORDS) {
         let mut rest = run.blocked.words()[word] | run.reluctant.words()[word];
         while rest != 0 {
             let tid = run.by_rank[word * 64 + rest.trailing_zeros() as usize] as usize;
             rest &= rest - 1;
-            let fiber = &run.fibers[tid];
+            let fiber = run.fiber(tid);
             if fiber.status == ThreadStatus::Pending && is_concerned(&fiber.pending) {
                 mark(tid);
             }
@@ -194,6 +234,7 @@ fn mark_waiting(is_concerned: impl Fn(&AnnouncedOp) -> bool) {
 }
 
 /// Moves the thread to the set that its pending operation belongs to.
+#[inline(never)]
 pub fn mark(tid: usize) {
     let state = enabled(tid);
     let run = run();
@@ -213,12 +254,25 @@ pub fn wait_for_turn() {
     if last_round::is_active() {
         last_round::goes_on();
     }
+    hand_on();
+}
+
+/// The same where no last round is under way.
+#[inline(always)]
+fn hand_on() {
     checkpoint_if_due();
-    let next = choose::next_thread().or_else(at_rest).unwrap_or_else(beyond_the_end);
-    let_go(next);
+    let next = match choose::next_thread() {
+        Some(next) => next,
+        None => at_rest().unwrap_or_else(beyond_the_end),
+    };
+    grant(next);
+    if next != run().hot.tid as usize {
+        switch_to(next);
+    }
 }
 
 /// No thread can step: ends the run, unless a thread is to be let go on beyond its end.
+#[cold]
 fn beyond_the_end() -> usize {
     record_end(RunStatus::Rest);
     last_round::first().unwrap_or_else(|| hand_over(RunStatus::Rest, 0))
@@ -236,6 +290,7 @@ pub fn let_go(next: usize) {
 /// Then a timer that is armed goes off. If its effect is not modelled, the run is cut, because it may
 /// be no deadlock.
 #[cold]
+#[inline(never)]
 fn at_rest() -> Option<usize> {
     let waits = |tid: &usize| run().fibers[*tid].pending.kind == OpKind::Io && enabled(*tid) != CanStep::No;
     if (0..run().threads).any(|tid| waits(&tid)) {
@@ -380,7 +435,7 @@ fn dump_stacks() {
             continue;
         }
         if tid == me {
-            trace::stack();
+            trace::stack_at_end();
         } else {
             fiber.dump = true;
             run().dump_for = me as u16;
@@ -390,13 +445,20 @@ fn dump_stacks() {
     run().hot.tid = me as u16;
 }
 
+#[inline(always)]
 fn checkpoint_if_due() {
-    let process = process();
-    if run().steps == process.plan.checkpoint_at {
-        process.plan.checkpoint_at = u32::MAX;
-        process.handover = Handover::Checkpoint;
-        to_controller();
+    if run().steps == process().plan.checkpoint_at {
+        make_checkpoint();
     }
+}
+
+#[cold]
+#[inline(never)]
+fn make_checkpoint() {
+    let process = process();
+    process.plan.checkpoint_at = u32::MAX;
+    process.handover = Handover::Checkpoint;
+    to_controller();
 }
 
 /// Leaves the running fiber for the controller; returns if the controller switches back.
@@ -409,10 +471,11 @@ pub fn to_controller() {
 }
 
 /// Makes `next` the running thread and its operation the next transition.
+#[inline(always)]
 fn grant(next: usize) {
     let run = run();
     let process = process();
-    let fiber = &mut run.fibers[next];
+    let fiber = &mut run.fibers[next % MAX_THREADS];
     let resumed = fiber.status == ThreadStatus::AtAccess;
     let mut stop_at = if resumed { fiber.count.saturating_add(LONG_STRETCH) } else { LONG_STRETCH };
     if process.plan.at < process.plan.len {
@@ -433,8 +496,7 @@ fn grant(next: usize) {
     fiber.status = ThreadStatus::Pending;
     if !resumed {
         crate::sched::timeouts::on_granted(next);
-        let fiber = &mut run.fibers[next];
-        fiber.steps += 1;
+        run.fiber(next).steps += 1;
         run.steps += 1;
         fairness::granted(next);
         // SAFETY: the control page stays mapped; it is an atomic there.
@@ -458,31 +520,40 @@ fn switch_to(next: usize) {
         observation::leaving();
     }
     let run = run();
-    let from = run.hot.tid as usize;
-    run.fibers[from].count = run.hot.count;
-    run.fibers[from].values = run.hot.values;
-    run.hot.tid = next as u16;
-    run.hot.values = run.fibers[next].values;
-    run.hot.count = run.fibers[next].count;
-    run.hot.stack = run.fibers[next].stack;
-    run.hot.ignoring = run.fibers[next].ignoring > 0;
-    run.hot.epoch += 1;
-    let (to, thread_pointer) = (run.fibers[next].sp, run.fibers[next].thread_pointer);
+    let hot = &mut run.hot;
+    let from = &mut run.fibers[hot.tid as usize % MAX_THREADS];
+    from.count = hot.count;
+    from.values = hot.values;
+    let sp = &raw mut from.sp;
+    let to = &run.fibers[next % MAX_THREADS];
+    hot.tid = next as u16;
+    hot.values = to.values;
+    hot.count = to.count;
+    hot.stack = to.stack;
+    hot.ignoring = to.ignoring > 0;
+    hot.epoch += 1;
     // SAFETY: every fiber that is not running has its stack pointer saved in `sp`.
-    unsafe { context::switch(&raw mut run.fibers[from].sp, to, thread_pointer) };
+    unsafe { context::switch(sp, to.sp, to.thread_pointer) };
     crate::interpose::process::signal_masks::apply();
     if observation::is_active() {
         observation::going_on();
     }
     while run.me().dump {
-        run.me().dump = false;
-        trace::stack();
-        let back = run.dump_for as usize;
-        switch_to(back);
+        dump_stack();
     }
 }
 
+/// Records the stack of the running thread for the one that has switched to it.
+#[cold]
+#[inline(never)]
+fn dump_stack() {
+    run().me().dump = false;
+    trace::stack_at_end();
+    switch_to(run().dump_for as usize);
+}
+
 /// Counts the step against the pending operations on the same object (for partial order sampling).
+#[inline(never)]
 fn note_conflicts(op: &AnnouncedOp) {
     let run = run();
     for tid in 0..run.threads {

@@ -44,6 +44,7 @@ fn add(slot: usize, entry: (usize, usize), nth: u32, rank: usize) -> usize {
     let parent = run.hot.tid as usize;
     let key = mix(run.fibers[parent].key ^ mix(u64::from(nth)));
     let (clock, blocked) = (run.fibers[parent].clock, run.fibers[parent].blocked);
+    let settings = run.fibers[parent].private.settings.inherited();
     let pool = process().pool[slot];
     // The entry was not used in this run: all other fields are as in `Fiber::UNUSED`.
     let fiber = &mut run.fibers[tid];
@@ -59,10 +60,12 @@ fn add(slot: usize, entry: (usize, usize), nth: u32, rank: usize) -> usize {
     fiber.status = ThreadStatus::Pending;
     fiber.spurious_left = process().spurious;
     fiber.private.component = nth;
+    fiber.private.settings = settings;
     // SAFETY: the slot is not in use by another fiber, so its stack below the parked thread's frame
     // is free.
     fiber.sp = unsafe { context::prepare(pool.stack.1, crate::sched::startup::fiber_body) };
     crate::interpose::thread::affinity::inherit(parent, tid);
+    crate::interpose::thread::schedule::inherit(parent, tid);
     run.threads += 1;
     insert_rank(tid, rank);
     run.move_to(rank, ReadySet::Runnable);

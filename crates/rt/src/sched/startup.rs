@@ -19,7 +19,7 @@ use crate::syscall::{self, syscall};
 const CONTROLLER_STACK: usize = 1 << 18;
 const SIGNAL_STACK: usize = 1 << 16;
 /// Room for the parked thread's own frames at the top of a stack.
-const PARKED_FRAME: usize = 4096;
+pub const PARKED_FRAME: usize = 4096;
 
 real! { hidden:
     fn pthread_attr_init(attr: *mut libc::pthread_attr_t) -> i32;
@@ -34,6 +34,7 @@ real! { hidden:
 static START: extern "C" fn(i32, *const *const u8, *mut *const u8) = start_without_hooks;
 
 extern "C" fn start_without_hooks(count: i32, arguments: *const *const u8, environment: *mut *const u8) {
+    crate::interpose::process::end::watch_last_end();
     if !program_hooks::are_there() {
         __raddle_start(count, arguments, environment);
     }
@@ -66,8 +67,10 @@ pub extern "C" fn __raddle_start(_count: i32, _arguments: *const *const u8, envi
     crate::interpose::thread::cancel::prepare();
     crate::interpose::process::couriers::prepare();
     crate::syscall::libc_real::find_all();
+    crate::interpose::memory::operators::find();
     forget_failed_lookups();
     crate::interpose::process::crash::install_handlers();
+    crate::interpose::process::counter::watch();
     sched::preemption::prepare();
     crate::restore::undo::at_root();
     crate::interpose::process::signal_masks::at_root();

@@ -238,9 +238,14 @@ pub fn note_yield() {
 
 /// Whether the thread goes round in a loop that yields: it makes no progress beyond, say, counting
 /// or reading the time.
-#[inline]
+#[inline(always)]
 pub fn is_stalled(tid: usize) -> bool {
-    run().timed && (has_stalled_rounds(tid) || real_time::sleeps(tid))
+    run().timed && waits_for_others(tid)
+}
+
+#[inline(never)]
+fn waits_for_others(tid: usize) -> bool {
+    has_stalled_rounds(tid) || real_time::sleeps(tid)
 }
 
 fn has_stalled_rounds(tid: usize) -> bool {
@@ -261,13 +266,14 @@ pub fn turns_given(tid: usize) -> u32 {
 }
 
 /// The thread may perform its operation now.
-#[inline]
+#[inline(always)]
 pub fn on_granted(tid: usize) {
     if run().timed {
         count_yield(tid);
     }
 }
 
+#[inline(never)]
 fn count_yield(tid: usize) {
     let theirs = &mut run().fibers[tid].private;
     theirs.stalled = if theirs.yielded { theirs.stalled.saturating_add(1) } else { theirs.stalled };
@@ -402,6 +408,7 @@ pub fn progress() {
     }
 }
 
+#[inline(never)]
 fn forget_rounds() {
     let mine = &mut run().me().private;
     let timeouts = &mut views(run().hot.tid as usize).timeouts;

@@ -45,6 +45,7 @@ use raddle_vocab::{MutexKind, OpKind, Outcome, io};
 use crate::arch::entry::{registers, return_address};
 use crate::interpose::annotations;
 use crate::interpose::io::descriptors;
+use crate::interpose::memory::heap;
 use crate::interpose::sync::{histories, mutex, rwlock, sem, sem_names, spinlock};
 use crate::interpose::thread::lifecycle;
 use crate::sched::enabled::{CanStep, enabled};
@@ -52,12 +53,19 @@ use crate::spinloop::knowledge::{
     self, IS_LOOP, MAX_FRUITLESS, ReadVerdict, examinations, has_verdicts, insert, key, knowledge, look_up,
     note_fruitless, note_loop, restart_run,
 };
-use crate::spinloop::loop_head::{HISTORY, LoopCandidates, ReadSite};
+use crate::spinloop::loop_head::{HISTORY, LoopCandidates, LoopHead, ReadSite};
 use crate::spinloop::{locked_poll, proof, read_set};
 use crate::state::{AnnouncedOp, ThreadStatus, loop_candidates, process, read_sites, run};
 
 /// Reads that a thread makes alone before it is taken to go on.
 const EXAMINED: u32 = 24;
+
+/// Rounds in which a thread also writes before it is taken to wait.
+const WRITING_ROUNDS: usize = 4;
+
+/// Rounds with writes after which a thread is taken to make progress: more than it takes to find out that they
+/// change nothing.
+const MOST_WRITING_ROUNDS: u8 = 24;
 
 /// What the detector does at this point of the run.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -101,31 +109,46 @@ struct SpinDetector<'a> {
 
 /// Called before a thread stops before `op`. The answer says whether the operation may turn out to
 /// be the end of a failed round, so that its being enabled depends on what it would read.
+#[inline(always)]
 pub fn arriving(op: &AnnouncedOp) -> bool {
     if !process().fold_spins || is_private(op) {
         return false;
     }
-    let detector = SpinDetector { op, phase: Phase::now(), tid: run().hot.tid as usize };
-    if detector.phase != Phase::Idle {
-        proof::arriving(op.pc);
+    if run().hot.hashing {
+        return observing(op.kind, op.order, op.log_size, op.obj, op.arg, op.pc);
     }
+    if run().hot.wrote {
+        note_writes();
+    }
+    if locked_poll::is_lock(op) && locked_poll::returns(op)
+        || is_spin_read(op) && note_site(op.obj, op.pc).is_some_and(may_wait)
+    {
+        knowledge::start_observing();
+    }
+    false
+}
+
+/// The same in the phases in which states are recorded. Gets the operation in registers: in the phase
+/// [`Phase::Idle`] it is never stored.
+#[inline(never)]
+fn observing(kind: OpKind, order: u8, log_size: u8, obj: u64, arg: u64, pc: u64) -> bool {
+    let op = &AnnouncedOp { kind, order, log_size, obj, arg, pc };
+    let detector = SpinDetector { op, phase: Phase::now(), tid: run().hot.tid as usize };
+    if run().hot.wrote && note_writes() {
+        detector.end_examination();
+    }
+    detector.settle_heap();
+    proof::arriving(op.pc);
     detector.note_shared_data();
-    detector.note_progress();
     if is_neutral(op) {
         detector.count_examined();
         return false;
     }
-    if !detector.is_spin_read() {
+    if !is_spin_read(op) {
         detector.end_examination();
         return locked_poll::arriving(op);
     }
     let returned = detector.observe();
-    if detector.phase == Phase::Idle {
-        if returned.is_some() {
-            knowledge::start_observing();
-        }
-        return false;
-    }
     if let Some(returned) = returned {
         detector.examine(returned);
         detector.conclude(returned);
@@ -137,27 +160,36 @@ pub fn arriving(op: &AnnouncedOp) -> bool {
 impl SpinDetector<'_> {
     /// Notes accesses to another thread's stack, and tries of locks that threads poll under.
     fn note_shared_data(&self) {
-        if self.phase != Phase::Idle {
-            if self.op.kind.is_atomic_access() {
-                note_foreign(self.op.obj);
-            }
-            locked_poll::note_try(self.op);
+        if self.op.kind.is_atomic_access() {
+            note_foreign(self.op.obj);
         }
+        locked_poll::note_try(self.op);
     }
 
-    /// A write outside the own stack is progress: the thread is in no round.
-    fn note_progress(&self) {
-        if run().hot.wrote {
-            forget();
-            self.end_examination();
+    /// A thread that is back where it was, and has freed all that it has allocated since, uses the same blocks
+    /// again: so its next round can begin in the same state.
+    fn settle_heap(&self) {
+        let history = run().me().read_history;
+        if history.len == HISTORY || !is_spin_read(self.op) {
+            return;
         }
-    }
-
-    /// Whether the operation can be a read of a spin loop. Not every plain read comes with the
-    /// registers of its own call.
-    fn is_spin_read(&self) -> bool {
-        let has_registers = self.op.kind != OpKind::Read || registers().sp != 0 && return_address() == self.op.pc;
-        has_registers && is_read(self.op)
+        let site = site(self.op.obj, self.op.pc);
+        let sites = &read_sites(self.tid)[..history.len];
+        // A run without states ends where a thread may wait. So it has the same blocks as one with states.
+        if !may_wait_at(&site, sites) {
+            return;
+        }
+        let earlier = sites.iter().rposition(|other| *other == site);
+        let Some(head) = earlier.map(|index| &loop_candidates(self.tid).heads[index]) else { return };
+        if head.heap == heap::used() || head.lock_operations != history.lock_operations {
+            return;
+        }
+        let mut now = LoopHead::UNUSED;
+        now.record(self.op);
+        now.lock_depth = history.lock_depth;
+        if head.is_equivalent_to(&now) {
+            heap::use_again(head.heap);
+        }
     }
 
     /// A thread under examination that does anything but read goes on.
@@ -167,28 +199,16 @@ impl SpinDetector<'_> {
         }
     }
 
-    /// Records the read, with the state of the thread unless the detector is idle. `Some` if the
-    /// thread has been at this site before, with only reads in between.
-    #[inline(always)]
+    /// Records the read, with the state of the thread. `Some` if the thread has been at this site before,
+    /// with only reads in between.
     fn observe(&self) -> Option<Return> {
-        let sites = read_sites(self.tid);
-        let history = &mut run().me().read_history;
-        if history.len == HISTORY {
-            history.len = 0;
-        }
-        history.pending = true;
-        let now = history.len;
-        // Of several descriptors that one call asks about, each is asked once in a round.
-        let asked = u64::from(run().me().private.asked) << 56;
-        sites[now] = ReadSite { pc: self.op.pc, obj: self.op.obj ^ asked, sp: registers().sp };
-        if self.phase != Phase::Idle {
-            let head = &mut loop_candidates(self.tid).heads[now];
-            head.record(self.op);
-            (head.lock_depth, head.lock_operations) = (history.lock_depth, history.lock_operations);
-            head.locked = history.locked;
-        }
-        let earlier = sites[..now].iter().rposition(|site| *site == sites[now])?;
-        Some(Return { earlier, now })
+        let returned = note_site(self.op.obj, self.op.pc);
+        let history = run().me().read_history;
+        let head = &mut loop_candidates(self.tid).heads[history.len];
+        head.record(self.op);
+        (head.lock_depth, head.lock_operations) = (history.lock_depth, history.lock_operations);
+        head.locked = history.locked;
+        returned
     }
 
     /// While observing: abandons the run, to let the thread run alone from here in the next
@@ -242,6 +262,10 @@ impl SpinDetector<'_> {
             }
             let key = candidates.heads[last].key;
             let known = look_up(key);
+            // A schedule may let a thread go round by an older store. The question is about a later round.
+            if histories::are_kept() && known.is_some_and(ReadVerdict::is_failed_round) {
+                continue;
+            }
             if known == Some(ReadVerdict::GOES_ON) || known.is_none() && !proof::holds(key, round, self.op.pc) {
                 continue;
             }
@@ -276,7 +300,68 @@ impl SpinDetector<'_> {
     }
 }
 
+/// A write outside the own stack is progress if another thread may learn of it in the round. Whether it is.
+#[inline(never)]
+fn note_writes() -> bool {
+    run().hot.wrote = false;
+    crate::sched::timeouts::progress();
+    locked_poll::forget();
+    let history = &mut run().me().read_history;
+    history.writes = history.len > 0;
+    let written = history.written.saturating_add(u8::from(history.writes));
+    let is_progress = !history.writes || history.has_shown_writes() || written > MOST_WRITING_ROUNDS;
+    if is_progress {
+        history.forget();
+    }
+    run().me().read_history.written = written;
+    is_progress
+}
+
+/// Whether the thread, which has returned to a read, may be waiting.
+fn may_wait(Return { now, .. }: Return) -> bool {
+    let sites = read_sites(run().hot.tid as usize);
+    may_wait_at(&sites[now], &sites[..now])
+}
+
+/// The same before the read is in the history: if the thread has only read, or has come back so often that
+/// it does not fill a small array.
+fn may_wait_at(site: &ReadSite, earlier: &[ReadSite]) -> bool {
+    !run().me().read_history.writes || earlier.iter().filter(|other| *other == site).count() >= WRITING_ROUNDS
+}
+
+/// Where the running thread reads.
+fn site(obj: u64, pc: u64) -> ReadSite {
+    // Of several descriptors that one call asks about, each is asked once in a round.
+    let asked = u64::from(run().me().private.asked) << 56;
+    ReadSite { pc, obj: obj ^ asked, sp: registers().sp }
+}
+
+/// Whether the operation can be a read of a spin loop. Not every plain read comes with the registers of
+/// its own call.
+#[inline(always)]
+fn is_spin_read(op: &AnnouncedOp) -> bool {
+    let has_registers = || op.kind != OpKind::Read || registers().sp != 0 && return_address() == op.pc;
+    is_read(op) && has_registers()
+}
+
+/// Records the site of a read of the running thread. `Some` if the thread has been there before, with only
+/// reads in between.
+#[inline(never)]
+fn note_site(obj: u64, pc: u64) -> Option<Return> {
+    let sites = read_sites(run().hot.tid as usize);
+    let history = &mut run().me().read_history;
+    if history.len == HISTORY {
+        history.len = 0;
+    }
+    history.pending = true;
+    let now = history.len;
+    sites[now] = site(obj, pc);
+    let earlier = sites[..now].iter().rposition(|site| *site == sites[now])?;
+    Some(Return { earlier, now })
+}
+
 /// Whether the operation may be part of a round that changes nothing.
+#[inline(always)]
 pub fn reads(kind: OpKind) -> bool {
     matches!(
         kind,
@@ -292,6 +377,7 @@ pub fn reads(kind: OpKind) -> bool {
 }
 
 /// Whether the operation may be such a part: of its kind, or a question whether a descriptor is ready.
+#[inline(always)]
 pub fn is_read(op: &AnnouncedOp) -> bool {
     reads(op.kind) || asks(op)
 }
@@ -302,6 +388,7 @@ fn asks(op: &AnnouncedOp) -> bool {
 
 /// Whether the operation only accesses the running thread's own stack, which is compared when the
 /// thread returns: neither progress nor a read of a spin loop.
+#[inline(always)]
 pub fn is_private(op: &AnnouncedOp) -> bool {
     let (low, high) = run().hot.stack;
     matches!(op.kind, OpKind::Read | OpKind::Write) && (low..high).contains(&(op.obj as usize))
@@ -403,19 +490,24 @@ fn tries_lock(kind: OpKind) -> bool {
 
 /// Called when an operation was performed: a read becomes part of a round, everything else is
 /// progress.
+#[inline(always)]
 pub fn performed(op: &AnnouncedOp, outcome: Outcome, value: u64, old: u64) {
     let me = run().me();
     // A thread that has read nothing, and does not now, has no round to be in.
     if me.read_history.pending || me.read_history.len > 0 {
-        // It may have read another store than the last one.
-        let is_older = histories::are_kept() && op.kind.is_atomic_access();
-        let read = if op.kind == OpKind::AtomicLoad { value } else { old };
-        note_round(op, outcome, value != old, is_older.then_some(read));
+        note_round(op, outcome, value, old);
+    } else {
+        me.read_history.written = 0;
     }
     // All that follows is about verdicts, of which there are none in the phase `Idle`.
-    if !run().hot.hashing {
-        return;
+    if run().hot.hashing {
+        hash_performed(op, outcome, value, old);
     }
+}
+
+/// Adds an operation to the hash of what the running thread has made.
+#[inline(never)]
+fn hash_performed(op: &AnnouncedOp, outcome: Outcome, value: u64, old: u64) {
     let thread = usize::from(run().hot.tid);
     let me = run().me();
     if me.read_history.len == 0 && !locked_poll::is_under_way() {
@@ -433,7 +525,11 @@ pub fn performed(op: &AnnouncedOp, outcome: Outcome, value: u64, old: u64) {
 }
 
 /// Keeps the round up to date that the running thread may be in, after an operation.
-fn note_round(op: &AnnouncedOp, outcome: Outcome, changed: bool, read: Option<u64>) {
+#[inline(never)]
+fn note_round(op: &AnnouncedOp, outcome: Outcome, value: u64, old: u64) {
+    // It may have read another store than the last one.
+    let is_older = histories::are_kept() && op.kind.is_atomic_access();
+    let read = is_older.then_some(if op.kind == OpKind::AtomicLoad { value } else { old });
     let thread = run().hot.tid;
     let values = run().hot.values;
     let hashing = run().hot.hashing;
@@ -441,9 +537,16 @@ fn note_round(op: &AnnouncedOp, outcome: Outcome, changed: bool, read: Option<u6
     let only_read = match op.kind {
         OpKind::AtomicLoad | OpKind::Read => true,
         OpKind::Io => asks(op),
-        OpKind::AtomicRmw => !changed,
+        OpKind::AtomicRmw => value == old,
         kind => reads(kind) && outcome == Outcome::Failed,
     };
+    me.read_history.publishes |= match op.kind {
+        OpKind::AtomicRmw | OpKind::Lock | OpKind::Unlock => true,
+        kind => reads(kind) && kind != OpKind::AtomicCas && outcome == Outcome::Done && !only_read,
+    };
+    if me.read_history.has_shown_writes() {
+        me.read_history.forget();
+    }
     match finds(op, thread).map(|now| read.unwrap_or(now)) {
         Some(value) if only_read && me.read_history.pending => {
             if hashing {
@@ -485,6 +588,18 @@ pub fn note_read(address: u64, size: u64) {
     }
     run().hot.values = values;
     note_data(address, size, true);
+}
+
+/// The running thread is about to write to something that is not on its own stack.
+pub fn note_write(address: u64, size: u64) {
+    /// Tells writes from reads of the same bytes.
+    const WRITTEN: u64 = 1 << 63;
+    note_foreign(address);
+    let candidates = loop_candidates(usize::from(run().hot.tid));
+    let round = run().me().read_history.len;
+    if round > 0 && candidates.read_set.insert(address | WRITTEN, size) {
+        candidates.heads[round - 1].reads_new_data = true;
+    }
 }
 
 /// The running thread is about to write to its own stack: what it reads there next is not new data.
@@ -536,14 +651,6 @@ pub fn note_clock(now: u64) {
     if run().hot.hashing {
         run().hot.values = mix(run().hot.values ^ now);
     }
-}
-
-/// The running thread has made progress.
-fn forget() {
-    run().hot.wrote = false;
-    crate::sched::timeouts::progress();
-    run().me().read_history.forget();
-    locked_poll::forget();
 }
 
 /// The thread that runs alone. Ends the examination if it cannot step.

@@ -29,6 +29,7 @@ use raddle_vocab::{OpKind, RunStatus};
 use raddle_wire::record::flag;
 
 use crate::arch::entry::registers;
+use crate::interpose::memory::heap;
 use crate::sched::enabled::{CanStep, enabled};
 use crate::sched::{self, hand_over};
 use crate::spinloop::detector;
@@ -60,6 +61,8 @@ struct LastRound {
     thread: usize,
     /// Where it is held.
     held: LoopHead,
+    /// Whether it began its round with values that have changed since.
+    is_stale: bool,
     /// What its last operation found before it was performed.
     found: Option<u64>,
     operations: u32,
@@ -74,6 +77,7 @@ static LAST_ROUND: Global<LastRound> = Global::new(LastRound {
     active: false,
     thread: 0,
     held: LoopHead::UNUSED,
+    is_stale: false,
     found: None,
     operations: 0,
     observed: false,
@@ -147,6 +151,7 @@ impl LastRound {
             loop_candidates(thread).heads[fiber.read_history.len]
         };
         (self.operations, self.observed) = (0, false);
+        self.is_stale = !is_lock(&fiber.pending) && detector::is_stale(thread);
         self.found = detector::found(thread);
         run().hot.wrote = false;
         self.throw_records_away();
@@ -173,7 +178,7 @@ impl LastRound {
     /// Whether the thread's last operation has changed what it is about.
     fn has_changed(&self, last: &AnnouncedOp) -> bool {
         let found = detector::finds(last, run().hot.tid);
-        run().hot.wrote || matches!(last.kind, OpKind::AtomicRmw | OpKind::AtomicCas) && found != self.found
+        matches!(last.kind, OpKind::AtomicRmw | OpKind::AtomicCas) && found != self.found
     }
 }
 
@@ -189,7 +194,14 @@ pub fn arriving(op: &AnnouncedOp) {
     if this.has_changed(&last) || !is_harmless(op) || this.operations > MOST_OPERATIONS {
         goes_on();
     }
+    // A round that was not proved may have changed something for good.
+    if this.is_stale && run().hot.wrote {
+        goes_on();
+    }
     if has_registers && this.is_back(op) {
+        if heap::used() != this.held.heap {
+            heap::use_again(this.held.heap);
+        }
         if this.observed && observation::has_changed_nothing(op.pc) {
             is_stuck();
         }
@@ -204,8 +216,9 @@ pub fn arriving(op: &AnnouncedOp) {
     this.found = detector::found(thread);
     match enabled(thread) {
         CanStep::Yes => {}
-        CanStep::No => is_stuck(),
-        CanStep::Reluctant => goes_on(),
+        // What it has written may let others go on.
+        CanStep::No if !run().hot.wrote => is_stuck(),
+        CanStep::No | CanStep::Reluctant => goes_on(),
     }
 }
 

@@ -79,6 +79,7 @@ impl LockPoll {
 }
 
 /// Whether the operation is a lock that threads may poll under.
+#[inline(always)]
 pub fn is_lock(op: &AnnouncedOp) -> bool {
     match op.kind {
         OpKind::Lock => op.arg != MutexKind::Spin as u64,
@@ -121,12 +122,6 @@ pub fn arriving(op: &AnnouncedOp) -> bool {
     }
     let tid = usize::from(run().hot.tid);
     let returned = returns(op);
-    if !run().hot.hashing {
-        if returned {
-            knowledge::start_observing();
-        }
-        return false;
-    }
     let poll = lock_polls(tid);
     let mut now = LoopHead::UNUSED;
     now.record(op);
@@ -164,7 +159,8 @@ fn learn_proved(poll: &LockPoll, round: [u32; 2], pc: u64) {
 }
 
 /// Records the visit to the lock; whether the thread was here before, a lock and an unlock ago.
-fn returns(op: &AnnouncedOp) -> bool {
+#[inline(always)]
+pub fn returns(op: &AnnouncedOp) -> bool {
     let me = run().me();
     let visit = LockVisit { pc: op.pc, obj: op.obj, sp: registers().sp, steps: me.steps };
     let last = core::mem::replace(&mut me.private.lock_visit, visit);

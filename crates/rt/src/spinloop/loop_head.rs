@@ -3,14 +3,14 @@
 //!
 //! What is compared: callee-saved registers and stack pointer at the call, and the part of the
 //! stack where a loop keeps its variables: a window above the stack pointer and one below the frame
-//! pointer. What is further up is compared by a hash. A write outside the own stack that a hook
-//! reports ends the round. Bytes and registers that differ but are dead ([`liveness`]) make no
-//! difference.
+//! pointer. What is further up is compared by a hash. Bytes and registers that differ but are dead
+//! ([`liveness`]) make no difference.
 
 use raddle_vocab::OpKind;
 use raddle_vocab::policy::mix;
 
 use crate::arch::entry::{Registers, registers};
+use crate::interpose::memory::heap::{self, HeapUse};
 use crate::liveness;
 use crate::spinloop::read_set::ReadSet;
 use crate::state::{AnnouncedOp, run};
@@ -59,16 +59,37 @@ pub struct ReadHistory {
     /// Whether one of the reads since the thread last made progress began a round that may be left
     /// before another one.
     pub is_inside: bool,
+    /// Whether data outside of the own stack was written since the first of them.
+    pub writes: bool,
+    /// Whether the thread may have told others since then what it had written.
+    pub publishes: bool,
+    /// How often the thread has written data between reads since it last made an operation that is none.
+    pub written: u8,
 }
 
 impl ReadHistory {
     /// No operation is remembered.
-    pub const EMPTY: ReadHistory =
-        ReadHistory { len: 0, pending: false, lock_depth: 0, lock_operations: 0, locked: 0, is_inside: false };
+    pub const EMPTY: ReadHistory = ReadHistory {
+        len: 0,
+        pending: false,
+        lock_depth: 0,
+        lock_operations: 0,
+        locked: 0,
+        is_inside: false,
+        writes: false,
+        publishes: false,
+        written: 0,
+    };
 
     /// The thread has made progress.
     pub fn forget(&mut self) {
         (self.len, self.is_inside) = (0, false);
+        (self.writes, self.publishes, self.written) = (false, false, 0);
+    }
+
+    /// Whether the thread has written something that others may know of: its round is no failed one.
+    pub fn has_shown_writes(&self) -> bool {
+        self.writes && self.publishes
     }
 }
 
@@ -96,7 +117,10 @@ pub struct LoopHead {
     frame_len: u16,
     /// Hash of the stack further up.
     far: u64,
-    /// Whether data was read behind it that the thread had not read since it last made progress.
+    /// What of the heap the thread had used.
+    pub heap: HeapUse,
+    /// Whether data was read or written behind it that the thread had not read or written since it last made
+    /// progress.
     pub reads_new_data: bool,
     /// Whether data was read behind it after a mutex was locked behind it.
     pub reads_under_lock: bool,
@@ -118,6 +142,7 @@ impl LoopHead {
         stack_len: 0,
         frame_len: 0,
         far: 0,
+        heap: HeapUse::NONE,
         reads_new_data: false,
         reads_under_lock: false,
     };
@@ -135,6 +160,7 @@ impl LoopHead {
         self.op = Some(*op);
         self.steps = run().me().steps;
         (self.reads_new_data, self.reads_under_lock) = (false, false);
+        self.heap = heap::used();
         self.registers = now;
         self.stack_len = above as u16;
         self.frame_len = below as u16;

@@ -2,7 +2,8 @@
 //!
 //! # What is done about them
 //! A thread that comes back to the same reading operation with the same registers and the same
-//! stack, and has only read in between, has made no progress. The last read of that round is a
+//! stack, and has only read in between, has made no progress. Nor has one that has written what was
+//! there, or has allocated blocks and freed them. The last read of that round is a
 //! *failed spin round*. Such reads are remembered, by the state of the reading thread and the value
 //! that it reads. From then on they are disabled: the thread stays before them until there is
 //! another value to be read. So a trace contains no failed rounds, and whether a thread can step is
@@ -45,7 +46,10 @@
 //! * Knowledge only grows. A search restarts when there is more of it, because an earlier run would
 //!   take another course with it.
 //! * No data race is hidden: a round that reads data which the thread has not read since its last
-//!   progress is performed; only the next one is disabled.
+//!   progress is performed; only the next one is disabled. So is a round that writes data for the first time.
+//! * Nothing that a failed round writes is seen by others: what it writes is there again at its end, and
+//!   between the writes of two rounds the thread tells others nothing (no lock is given back, no atomic is written,
+//!   if only with the value that it has). So any access of another thread to these bytes races with the first round.
 //!
 //! # What it misses
 //! * A loop with more than [`loop_head::HISTORY`] reads in a round, or whose state differs from

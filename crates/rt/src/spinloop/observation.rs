@@ -527,6 +527,10 @@ fn rest() -> u64 {
         run.heap_bytes as u64,
         overlay().changes,
         u64::from(overlay().directory),
+        me.private.settings.digest(),
+        me.private.schedule.map_or(0, |schedule| schedule.digest()),
+        run.settings.digest(),
+        run.exit_handlers.digest(),
     ];
     let mut hash = mine.iter().fold(0, |hash, word| mix(hash ^ word));
     for (start, bytes) in [

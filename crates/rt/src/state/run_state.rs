@@ -9,6 +9,7 @@ use crate::interpose::annotations::benign;
 use crate::interpose::annotations::locks::AnnouncedLocks;
 use crate::interpose::annotations::section::Section;
 use crate::interpose::io::announce::Ways;
+use crate::interpose::io::channels::Semaphores;
 use crate::interpose::io::descriptor_ends::DescriptorWords;
 use crate::interpose::io::descriptors::MAX_CHANNELS;
 use crate::interpose::io::effects::OpenRecord;
@@ -16,7 +17,10 @@ use crate::interpose::io::file_locks::FileLocks;
 use crate::interpose::io::queues::Queues;
 use crate::interpose::io::regular_files::OpenFile;
 use crate::interpose::io::stream_locks::StreamLocks;
+use crate::interpose::memory::mappings::Viewed;
+use crate::interpose::process::exit_handlers::ExitHandlers;
 use crate::interpose::process::pending_signals::Signals;
+use crate::interpose::process::settings::ProcessSettings;
 use crate::interpose::process::timers::Timers;
 use crate::interpose::sync::once::HeapOnces;
 use crate::interpose::sync::sem_names::Names;
@@ -112,9 +116,10 @@ pub enum WaitStage {
     },
 }
 
-/// One thread of the program. What every step needs comes first, in two cache lines.
+/// One thread of the program. What every step needs comes first, in two cache lines. The size is a power of
+/// 2, because each event computes several addresses in the table.
 #[derive(Clone, Copy)]
-#[repr(C, align(64))]
+#[repr(C, align(1024))]
 pub struct Fiber {
     /// Stack pointer while it does not run.
     pub sp: usize,
@@ -293,6 +298,10 @@ pub struct RunState {
     pub used_files: bool,
     /// The last operation on a channel, whose record is not complete.
     pub open_record: OpenRecord,
+    /// Whether a channel of the kernel's holds so much that states cannot be told by its bytes.
+    pub is_crowded: bool,
+    /// Event counters that are semaphores.
+    pub semaphores: Semaphores,
     /// Whether an exception or a jump ended a function.
     pub has_landed: bool,
     /// Whether the process has exited, and how.
@@ -325,6 +334,8 @@ pub struct RunState {
     pub descriptor_words: DescriptorWords,
     /// Actions that the program wants for the signals that the runtime handles.
     pub handlers: [KernelAction; 65],
+    /// Files that are mapped as shared.
+    pub viewed: Viewed,
     /// Signals that are pending for the process.
     pub signals: Signals,
     /// Timers of the program.
@@ -349,6 +360,10 @@ pub struct RunState {
     pub step_stacks: u32,
     /// Where `strtok` goes on.
     pub token_position: usize,
+    /// What the program has set of the process.
+    pub settings: ProcessSettings,
+    /// Handlers of the end of the process.
+    pub exit_handlers: ExitHandlers,
 }
 
 impl RunState {
@@ -385,6 +400,7 @@ impl RunState {
             open_files: [OpenFile::NONE; MAX_CHANNELS],
             descriptor_words: DescriptorWords::NEW,
             handlers: [KernelAction::DEFAULT; 65],
+            viewed: Viewed::NEW,
             signals: Signals::NONE,
             timers: Timers::NEW,
             heap_onces: HeapOnces::NEW,
@@ -400,10 +416,14 @@ impl RunState {
             real_start: RealStart::NONE,
             used_files: false,
             open_record: OpenRecord::NONE,
+            is_crowded: false,
+            semaphores: Semaphores::NONE,
             has_landed: false,
             clocks: PublishedClocks::new(),
             names: Names::new(),
             token_position: 0,
+            settings: ProcessSettings::AT_START,
+            exit_handlers: ExitHandlers::NONE,
             block_stacks: 0,
             step_stacks: 0,
             fibers: [Fiber::UNUSED; MAX_THREADS],
@@ -411,7 +431,7 @@ impl RunState {
     }
 
     /// Moves the thread with this rank to one of the sets.
-    #[inline]
+    #[inline(never)]
     pub fn move_to(&mut self, rank: usize, target: ReadySet) {
         for (set, name) in [
             (&mut self.runnable, ReadySet::Runnable),
@@ -426,9 +446,25 @@ impl RunState {
         }
     }
 
+    /// The thread with this rank has run and may be able to go on: nearly always it was in that set before.
+    #[inline(always)]
+    pub fn stays_runnable(&mut self, rank: usize) {
+        let (word, bit) = (rank / 64 % ThreadSet::WORDS, 1 << (rank % 64));
+        let others = self.reluctant.words()[word] | self.blocked.words()[word];
+        if self.runnable.words()[word] & !others & bit == 0 {
+            self.move_to(rank, ReadySet::Runnable);
+        }
+    }
+
+    /// A thread by its number. The remainder is that number, and spares the check that it is one.
+    #[inline(always)]
+    pub fn fiber(&mut self, tid: usize) -> &mut Fiber {
+        &mut self.fibers[tid % MAX_THREADS]
+    }
+
     /// The running thread.
     #[inline(always)]
     pub fn me(&mut self) -> &mut Fiber {
-        &mut self.fibers[self.hot.tid as usize]
+        self.fiber(self.hot.tid as usize)
     }
 }

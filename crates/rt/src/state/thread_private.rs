@@ -4,7 +4,9 @@ use crate::interpose::io::net::party::PartyWait;
 use crate::interpose::io::slots::LookUp;
 use crate::interpose::io::traversal::Traversal;
 use crate::interpose::process::couriers::{Errand, InterruptibleCall};
+use crate::interpose::process::settings::ThreadSettings;
 use crate::interpose::thread::cancel::Cancel;
+use crate::interpose::thread::schedule::Scheduling;
 use crate::spinloop::awaits;
 use crate::spinloop::libstdcxx_spin::LastPoll;
 use crate::spinloop::locked_poll::LockVisit;
@@ -46,6 +48,8 @@ pub struct ThreadPrivate {
     pub cleanup: usize,
     /// First robust mutex that it holds, or 0.
     pub robust: u64,
+    /// Whether it is ending: its start function has returned, or its stack was unwound.
+    pub ends: bool,
     /// Whether it has ended; main may still wait for the others then.
     pub over: bool,
     /// Whether it was detached by an operation, not from the start.
@@ -95,6 +99,10 @@ pub struct ThreadPrivate {
     pub signal_stack: (usize, usize),
     /// Bytes below 2 GiB that its mappings have used.
     pub low_mapped_bytes: usize,
+    /// Bytes of address space that its mappings of many gigabytes have used.
+    pub large_mapped_bytes: usize,
+    /// Whether its end was told to the host: nothing may use its stack and its thread-local storage any more.
+    pub frames_are_over: bool,
     /// Descriptor that becomes readable when a signal shall end its `pause`; -1 if it is in none.
     pub pause: i32,
     /// The signal that ended it.
@@ -148,6 +156,10 @@ pub struct ThreadPrivate {
     pub polled: (usize, usize),
     /// Number of the descriptor that it asks about, of those of one call.
     pub asked: u8,
+    /// What it has set of itself.
+    pub settings: ThreadSettings,
+    /// How it is scheduled, if a thread has said so.
+    pub schedule: Option<Scheduling>,
     /// The call in which the C library walks through directories for it.
     pub traversal: Traversal,
 }
@@ -163,6 +175,7 @@ impl ThreadPrivate {
         spare_semaphore: 0,
         cleanup: 0,
         robust: 0,
+        ends: false,
         over: false,
         was_detached: false,
         signalled: false,
@@ -186,6 +199,8 @@ impl ThreadPrivate {
         blocked_behind_handler: None,
         signal_stack: (0, 0),
         low_mapped_bytes: 0,
+        large_mapped_bytes: 0,
+        frames_are_over: false,
         pause: -1,
         pause_signal: 0,
         component: 0,
@@ -212,6 +227,8 @@ impl ThreadPrivate {
         party_wait: PartyWait::None,
         polled: (0, 0),
         asked: 0,
+        settings: ThreadSettings::AT_START,
+        schedule: None,
         traversal: Traversal::NONE,
     };
 }

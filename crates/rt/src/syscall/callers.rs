@@ -264,10 +264,9 @@ pub fn is_compiler_library(pc: u64) -> bool {
 /// began: so it is in C, and was in C++ before C++20. Code of which the host does not know the language is
 /// C unless there is a C++ library in the process.
 pub fn continues_sequences(pc: u64) -> bool {
-    if STANDARD.end.load(Ordering::Relaxed) == 0 {
-        return true;
-    }
-    section::is_called_in(role::PROGRAM, pc) && !section::is_called_in(role::ENDS_SEQUENCES, pc)
+    // A program in C++ may need no library.
+    let is_known_or_c = STANDARD.end.load(Ordering::Relaxed) == 0 || section::is_called_in(role::PROGRAM, pc);
+    is_known_or_c && !section::is_called_in(role::ENDS_SEQUENCES, pc)
 }
 
 /// Whether the address is one of code of the dynamic linker.

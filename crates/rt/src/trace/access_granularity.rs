@@ -1,6 +1,6 @@
 //! Data accesses as transitions: all of them (access granularity), or those whose races are benign.
 
-use raddle_vocab::{MemOrder, OpKind, Outcome};
+use raddle_vocab::{MappingChange, MemOrder, OpKind, Outcome};
 use raddle_wire::{limit, record};
 
 use crate::sched;
@@ -34,4 +34,10 @@ pub fn step(kind: u8, address: u64, size: u64, pc: u64, benign: bool) {
 /// The running thread frees a heap block.
 pub fn free(address: u64, size: u64, pc: u64) {
     sched::perform(AnnouncedOp::new(OpKind::Free, address, bounded(size), pc), Outcome::Done, 0, 0);
+}
+
+/// The running thread changes mapped memory.
+pub fn mapping(change: MappingChange, address: u64, size: u64, pc: u64) {
+    let arg = bounded(size) | (change as u64) << 56;
+    sched::perform(AnnouncedOp::new(OpKind::Mapping, address, arg, pc), Outcome::Done, 0, 0);
 }

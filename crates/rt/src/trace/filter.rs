@@ -76,15 +76,14 @@ impl Table {
     /// The one for an access with this number since the thread's last transition.
     #[inline(always)]
     fn of(count: u32) -> Self {
-        if count < LONG_SEGMENT { Table::small() } else { Table::of_long_segment() }
+        if count < LONG_SEGMENT { Table::small() } else { Table::large().unwrap_or_else(Table::make_large) }
     }
 
-    /// Without memory for the large one, the small one.
+    /// Makes the large one. Without memory for it, the small one.
+    #[cold]
     #[inline(never)]
-    fn of_long_segment() -> Self {
-        if LARGE.load(Relaxed).is_null()
-            && let Some(memory) = syscall::map(MANY * size_of::<Entry>())
-        {
+    fn make_large() -> Self {
+        if let Some(memory) = syscall::map(MANY * size_of::<Entry>()) {
             LARGE.store(memory.cast(), Relaxed);
         }
         Table::large().unwrap_or(Table::small())
@@ -98,6 +97,19 @@ impl Table {
         // SAFETY: the table has `mask + 1` entries and lives for ever; rule 4 of the crate.
         unsafe { &mut *self.entries.add(index) }
     }
+}
+
+/// What a table has on an access within one granule is looked up only: true if the access adds nothing.
+/// `count` is its number since the thread's last transition.
+#[inline(always)]
+pub fn is_known(kind: u8, address: u64, size: u64, count: u32, epoch: u64) -> bool {
+    let (granule, offset) = (address / GRANULE, address % GRANULE);
+    let table = if count < LONG_SEGMENT { Some(Table::small()) } else { Table::large() };
+    let Some(table) = table.filter(|_| size <= GRANULE && offset + size <= GRANULE) else { return false };
+    let entry = table.entry(granule);
+    let bytes = (0xff >> (GRANULE - size)) << offset;
+    let stronger = if kind == record::WRITE { entry.seen >> 8 } else { entry.seen >> 8 | entry.seen };
+    entry.granule == granule && entry.seen >> 16 == epoch && stronger & bytes == bytes
 }
 
 /// Whether these bytes of a granule were accessed so in this epoch; remembers it otherwise.

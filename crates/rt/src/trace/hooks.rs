@@ -3,6 +3,7 @@
 //! An access that adds nothing ([`filter`]) is counted, so that accesses can be addressed by number,
 //! but not recorded. Under `raddle run`, neighbouring ones are one record ([`runs`]).
 
+use raddle_vocab::MappingChange;
 use raddle_wire::{limit, record};
 
 use crate::arch::entry::{export, hook, read_hook};
@@ -11,9 +12,33 @@ use crate::spinloop::detector;
 use crate::state::{process, run};
 use crate::trace::{self, dead_frames, filter, runs};
 
-/// One access of up to 16 bytes.
+/// One access of up to 16 bytes. Nearly all of those of a program that computes add nothing: they end here,
+/// where nothing is called, so that no register has to be saved.
 #[inline(always)]
 fn access<const KIND: u8, const SIZE: u16, const FLAGS: u8>(address: u64, pc: u64) {
+    if !is_done(KIND, address, u64::from(SIZE)) {
+        any_access::<KIND, SIZE, FLAGS>(address, pc);
+    }
+}
+
+/// Counts an access that is only to be counted; false for any other.
+#[inline(always)]
+fn is_done(kind: u8, address: u64, size: u64) -> bool {
+    let hot = &mut run().hot;
+    let is_plain = hot.controlled && !hot.hashing && !hot.ignoring && hot.count < hot.stop_at;
+    let is_done = is_plain && filter::is_known(kind, address, size, hot.count, hot.epoch);
+    if is_done {
+        hot.count += 1;
+        if kind == record::WRITE {
+            hot.wrote |= !is_on_own_stack(address);
+        }
+    }
+    is_done
+}
+
+/// The same for any access.
+#[inline(never)]
+fn any_access<const KIND: u8, const SIZE: u16, const FLAGS: u8>(address: u64, pc: u64) {
     let hot = &mut run().hot;
     if !hot.controlled {
         return;
@@ -38,14 +63,20 @@ fn access<const KIND: u8, const SIZE: u16, const FLAGS: u8>(address: u64, pc: u6
     trace::push([record::header(KIND, FLAGS, hot.tid, count), address, record::pack_pc(pc, SIZE)]);
 }
 
-/// A write to anything but the thread's own stack is progress for the detection of spin loops.
+#[inline(always)]
+fn is_on_own_stack(address: u64) -> bool {
+    let (low, high) = run().hot.stack;
+    (address as usize).wrapping_sub(low) < high - low
+}
+
+/// A write to anything but the thread's own stack may be progress for the detection of spin loops.
 #[inline(always)]
 pub fn note_write(address: u64, size: u64) {
     let hot = &mut run().hot;
-    if (address as usize).wrapping_sub(hot.stack.0) >= hot.stack.1 - hot.stack.0 {
+    if !is_on_own_stack(address) {
         hot.wrote = true;
         if hot.hashing {
-            detector::note_foreign(address);
+            detector::note_write(address, size);
         }
     } else if hot.hashing {
         detector::note_private_write(address, size);
@@ -53,7 +84,15 @@ pub fn note_write(address: u64, size: u64) {
 }
 
 /// An access of any number of bytes.
+#[inline]
 pub fn range(kind: u8, address: u64, size: u64, pc: u64) {
+    if size == 0 || !is_done(kind, address, size) {
+        any_range(kind, address, size, pc);
+    }
+}
+
+#[inline(never)]
+fn any_range(kind: u8, address: u64, size: u64, pc: u64) {
     let hot = &mut run().hot;
     if !hot.controlled || size == 0 {
         return;
@@ -92,6 +131,49 @@ pub fn block_freed(address: u64, size: u64, pc: u64) {
     }
     run().hot.wrote = true;
     trace::block(record::FREE, address, size, pc);
+}
+
+/// Mapped memory is about to change: conflicts with accesses to it, unless the program wants its accesses to
+/// be ignored.
+pub fn mapping_changes(change: MappingChange, address: u64, size: u64, pc: u64) {
+    let hot = &mut run().hot;
+    if hot.ignoring || size == 0 {
+        return;
+    }
+    if process().access_granularity && change != MappingChange::Fresh {
+        crate::trace::access_granularity::mapping(change, address, size, pc);
+        return;
+    }
+    if hot.count >= hot.stop_at {
+        slow(record::WRITE, address, size, pc);
+    }
+    run().hot.wrote = true;
+    trace::mapping(change, address, size, pc);
+}
+
+/// What a change of access rights does to its pages: recorded, and no transition by itself.
+pub fn rights_change(change: MappingChange, address: u64, size: u64, pc: u64) {
+    if run().hot.ignoring {
+        return;
+    }
+    if !process().access_granularity && run().hot.count >= run().hot.stop_at {
+        slow(record::WRITE, address, size, pc);
+    }
+    run().hot.wrote = true;
+    trace::mapping(change, address, size, pc);
+}
+
+/// The running thread ends, and with it what lies in its stack or its thread-local storage.
+pub fn thread_ends(start: usize, end: usize, pc: u64) {
+    let hot = &mut run().hot;
+    if hot.ignoring || start >= end {
+        return;
+    }
+    let (address, size) = (start as u64, (end - start) as u64);
+    if !process().access_granularity && hot.count >= hot.stop_at {
+        slow(record::WRITE, address, size, pc);
+    }
+    trace::thread_ends(address, size, pc);
 }
 
 /// The access is a transition, or a segment stops here. True if the access is benign: then its

@@ -1,13 +1,13 @@
 //! The trace: records of a run, written into the shared file.
 
 pub mod access_granularity;
-mod dead_frames;
+pub mod dead_frames;
 pub mod faults;
 pub mod filter;
 pub mod hooks;
 pub mod runs;
 
-use raddle_vocab::{Failure, Misuse, OpKind, Outcome, RunStatus, handler};
+use raddle_vocab::{Failure, MappingChange, Misuse, OpKind, Outcome, RunStatus, handler};
 use raddle_wire::{record, record::flag};
 
 use crate::arch::unwind::FRAME_POINTER_REGISTER;
@@ -33,17 +33,18 @@ const MAX_REGISTERS: usize = 24;
 #[inline(always)]
 pub fn push<const N: usize>(words: [u64; N]) {
     let hot = &mut run().hot;
+    let next = hot.next;
     // SAFETY: `next` lies within the arena or at its end.
-    let after = unsafe { hot.next.add(N) };
+    let after = unsafe { next.add(N) };
     if after > hot.end || hot.events_left <= 0 {
         overflow();
     }
     hot.events_left -= 1;
+    hot.next = after;
     for (index, word) in words.into_iter().enumerate() {
         // SAFETY: checked against the end just above.
-        unsafe { hot.next.add(index).write(word) };
+        unsafe { next.add(index).write(word) };
     }
-    hot.next = after;
 }
 
 /// Words of a step.
@@ -103,7 +104,7 @@ fn marks(tid: u16, op: &AnnouncedOp) -> u8 {
 pub fn step(op: &AnnouncedOp, outcome: Outcome, value: u64, old: u64) {
     let run = run();
     let tid = run.hot.tid;
-    let count = run.fibers[tid as usize].count;
+    let count = run.me().count;
     push([
         record::header(op.kind as u8, if op.log_size == 4 { flag::WIDE } else { 0 }, tid, count),
         op.obj,
@@ -179,6 +180,31 @@ pub fn block(kind: u8, address: u64, size: u64, pc: u64) {
     runs::separate();
     let hot = &run().hot;
     push([record::header(kind, 0, hot.tid, count), address, record::pack_pc(pc, 0), size]);
+    stack_of_block();
+}
+
+/// Records that mapped memory changes, which is an access of the running thread.
+pub fn mapping(change: MappingChange, address: u64, size: u64, pc: u64) {
+    let hot = &mut run().hot;
+    let count = hot.count;
+    hot.count += 1;
+    filter::forget(address, size);
+    runs::separate();
+    let hot = &run().hot;
+    push([record::header(record::MAPPING, 0, hot.tid, count), address, record::pack_pc(pc, change as u16), size]);
+    stack_of_block();
+}
+
+/// Records the end of the running thread's stack or thread-local storage.
+pub fn thread_ends(address: u64, size: u64, pc: u64) {
+    let hot = &mut run().hot;
+    let (count, change) = (hot.count, MappingChange::ThreadEnd as u16);
+    hot.count += 1;
+    push([record::header(record::MAPPING, 0, hot.tid, count), address, record::pack_pc(pc, change), size]);
+}
+
+/// Records the stack of what happens to a block or mapping if the job asks for detail.
+fn stack_of_block() {
     if process().plan.flags & raddle_wire::job_flag::DETAIL != 0 && run().block_stacks < MAX_BLOCK_STACKS {
         run().block_stacks += 1;
         stack();
@@ -206,6 +232,7 @@ pub fn misuse(kind: Misuse, obj: u64, arg: u64, pc: u64) {
     let hot = &run().hot;
     push([record::header(record::MISUSE, 0, hot.tid, hot.count), obj, record::pack_pc(pc, kind as u16), arg]);
     stack_if_detailed();
+    crate::sched::debugger::failed();
 }
 
 /// Records that the pending operation of a thread, at the end of the run, is misuse.
@@ -327,11 +354,21 @@ fn stack_if_detailed() {
     }
 }
 
-/// Records the return addresses on the running thread's stack, innermost first.
-pub fn stack() {
+/// Records the return addresses on the running thread's stack, innermost first. They belong to the record
+/// before.
+fn stack() {
+    stack_with(0);
+}
+
+/// Records where the running thread stands at the end of the run.
+pub fn stack_at_end() {
+    stack_with(flag::PENDING);
+}
+
+fn stack_with(flags: u8) {
     let frames = frames();
     let tid = run().hot.tid;
-    push_reserved(&[record::header(record::STACK, 0, tid, frames.len as u32)]);
+    push_reserved(&[record::header(record::STACK, flags, tid, frames.len as u32)]);
     push_reserved(&frames.addresses[..frames.len]);
     let registers = &frames.registers[..frames.len.min(MAX_REGISTERS)];
     push_reserved(&[record::header(record::FRAMES, 0, tid, registers.len() as u32)]);

@@ -68,6 +68,18 @@ fn the_page_folds_what_follows() {
     assert!(done.stdout.contains("all fine"), "{}", done.all());
 }
 
+/// Threads, locks, and the circle of arrows between them.
+#[test]
+fn the_page_draws_who_waits_for_what() {
+    let place = Place::new();
+    let case = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases/deadlock/three_cycle.c");
+    std::fs::copy(case, place.path("three.c")).unwrap();
+    let done = place.raddle(["check", "--quiet", "--html", "report.html", "three.c"]);
+    assert_eq!(done.code(), Some(1), "{}", done.all());
+    let done = drive("waits.js", &format!("file://{}", place.path("report.html").display()));
+    assert!(done.stdout.contains("all fine"), "{}", done.all());
+}
+
 /// A report without remarks has nothing below its figures.
 #[test]
 fn the_page_says_nothing_where_there_is_nothing_to_say() {

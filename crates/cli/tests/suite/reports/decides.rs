@@ -88,6 +88,28 @@ fn a_schedule_says_whom_a_signal_wakes_and_fits_the_screen() {
     assert!(finding.iter().all(|line| line.chars().count() <= 110), "{}", done.all());
 }
 
+/// Whichever thread came last, and whatever it did.
+#[test]
+fn a_thread_that_waits_has_its_whole_stack() {
+    const WAIT: &str = "#include <pthread.h>\n\
+        static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;\n\
+        static int go;\n\
+        static void *set(void *cond) { pthread_mutex_lock(&m); go = 1; pthread_mutex_unlock(&m); return cond; }\n\
+        static void inner(pthread_cond_t *c) {\n\
+            pthread_mutex_lock(&m); while (!go) pthread_cond_wait(c, &m); pthread_mutex_unlock(&m); }\n\
+        static void outer(pthread_cond_t *c) { inner(c); }\n\
+        int main(void) {\n\
+            pthread_cond_t ready; pthread_cond_init(&ready, 0); pthread_t t; pthread_create(&t, 0, set, &ready);\n\
+            outer(&ready); pthread_join(t, 0); }\n";
+    let place = Place::new();
+    place.write("wait.c", WAIT);
+    let done = place.raddle(["check", "wait.c"]);
+    let said = &done.stdout;
+    assert!(said.contains("T0 waits for ready"), "{}", done.all());
+    let frames: Vec<&str> = ["inner  wait.c:6", "outer  wait.c:7", "main  wait.c:10"].to_vec();
+    assert!(frames.iter().all(|frame| said.contains(frame)), "{}", done.all());
+}
+
 #[test]
 fn after_an_edit_the_code_that_ran_is_shown() {
     let (place, _) = checked(&["--quiet"]);

@@ -25,6 +25,8 @@ pub struct Standing {
     pub since: u32,
     /// Whether it came to its end without waiting again.
     pub is_last: bool,
+    /// Whether that last operation was an atomic one, such as the count of a reference that it gave back.
+    pub is_atomic: bool,
 }
 
 /// How the threads of a race stood.
@@ -55,6 +57,7 @@ fn standing(execution: &Execution, thread: u16, position: PartPosition) -> Stand
         wait: last.map_or(0, |(_, event)| event.pc),
         since: (events + accesses) as u32,
         is_last: has_ended && !waits_again,
+        is_atomic: last.is_some_and(|(_, event)| event.op.kind().is_atomic_access()),
     }
 }
 
@@ -90,6 +93,7 @@ fn may_wait(event: &Event) -> bool {
         | K::Read
         | K::Write
         | K::Free
+        | K::Mapping
         | K::Choose
         | K::CallBegin => false,
         K::ThreadStart

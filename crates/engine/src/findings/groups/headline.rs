@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use raddle_model::finding::{Finding, HeldLock, Kind, Place, Severity, WitnessKind};
+use raddle_model::finding::{Finding, Kind, Place, Severity, WitnessKind};
 
-use super::{Grouping, ends_life, field_of, line_of};
+use super::{Grouping, ends_life, field_of, line_of, shared_holds};
 
 /// The headline: an error before a warning; the end of something in use before memory errors, races
 /// and what they lead to; of several, the earliest end; the place that most of the others share; few
@@ -17,7 +17,10 @@ pub(super) fn choose(grouping: &Grouping<'_>, members: &[usize]) -> usize {
         let places: Vec<Place> = finding.accesses.iter().map(|access| line_of(&access.place)).collect();
         let most = places.iter().filter_map(|place| shared.get(place)).max().copied().unwrap_or(0);
         let weak = finding.witness_kind == Some(WitnessKind::Unordered);
-        let rank = (finding.severity == Severity::Warning, class(finding), weak, progress(grouping, finding));
+        // Whatever happens under a lock in the wrong mode is as good an example as a free.
+        let class = if shared_holds(finding).is_empty() { class(finding) } else { 3 };
+        let nameless = class == 3 && finding.object.as_ref().is_some_and(|object| object.name.is_none());
+        let rank = (finding.severity == Severity::Warning, class, weak, nameless, progress(grouping, finding));
         (rank, Reverse(most), finding.preemptions, places, finding.message.clone(), finding.id.clone())
     };
     members.iter().copied().min_by_key(key).unwrap_or(0)
@@ -67,7 +70,8 @@ pub(super) fn cause(grouping: &Grouping<'_>, headline: usize, members: &[usize])
     if finding.kind != Kind::DataRace {
         return None;
     }
-    if let Some(lock) = shared_by_both(finding) {
+    if let Some(hold) = shared_holds(finding).first() {
+        let lock = &hold.lock;
         return Some(format!("both threads hold {lock}, but in shared mode only: a write needs it in exclusive mode"));
     }
     if members.len() < 2 {
@@ -78,13 +82,6 @@ pub(super) fn cause(grouping: &Grouping<'_>, headline: usize, members: &[usize])
         None if grouping.paired.contains(&headline) => Some(missing_lock(grouping, finding, members)),
         None => None,
     }
-}
-
-/// The lock that both sides of a race hold; at least one of them then holds it in shared mode.
-fn shared_by_both(finding: &Finding) -> Option<&str> {
-    let [first, second] = &finding.accesses[..] else { return None };
-    let is_shared = |lock: &&HeldLock| lock.shared && second.held.iter().any(|other| other.lock == lock.lock);
-    first.held.iter().find(is_shared).map(|lock| lock.lock.as_str())
 }
 
 /// `T1 and T2 may still run when main frees what they use`.
@@ -116,8 +113,15 @@ fn missing_order(grouping: &Grouping<'_>, headline: &Finding, ender: &str, membe
             format!("{} and {}", rest.iter().map(|thread| main(thread)).collect::<Vec<_>>().join(", "), main(last))
         }
     };
+    let side = headline.accesses.iter().position(|access| access.thread == ender);
+    let is_atomic = side.and_then(|side| grouping.standing(headline, side)).is_some_and(|standing| standing.is_atomic);
     let ender = main(ender);
-    format!("{listed} may still run when {ender} {does} what {they}: nothing makes {ender} wait before that")
+    let lack = if is_atomic {
+        "the atomic operation before that does not order it behind these uses".to_string()
+    } else {
+        format!("nothing makes {ender} wait before that")
+    };
+    format!("{listed} may still run when {ender} {does} what {they}: {lack}")
 }
 
 /// `not every use of \`s\` holds \`m\``.

@@ -28,23 +28,25 @@
 //!    contradictory, wherever they are taken. Blocks of the heap have no names that last.
 //! 5. **Object.** Uses of one object that was never initialised, or of one that was destroyed.
 //!    Reason: one call is missing, or too early.
+//! 6. **Mode.** Races of which both sides hold one lock, and the side that writes has acquired it in shared
+//!    mode at the same place. Reason: there it has to be exclusive, whatever is written.
 //!
 //! Relations that make a finding follow from a group:
 //!
-//! 6. **Behind.** A failure of which, in each execution, a race of this group and of no other lies
+//! 7. **Behind.** A failure of which, in each execution, a race of this group and of no other lies
 //!    behind it ([`super::behind`]). If in each execution there are races on the object that it is
 //!    about, or with an access in the line in which it shows, only they count. A failure that shows
 //!    in the very first execution may have nothing to do with the schedule, and follows only from
 //!    such races. Reason: in no execution did it show without the group.
 //!    *Could be wrong*: the thread reads a racy value before each failure of another cause, and the
 //!    search never made it fail without.
-//! 7. **Depends.** A race whose accesses cannot be made neighbours, with races behind it, all in one
+//! 8. **Depends.** A race whose accesses cannot be made neighbours, with races behind it, all in one
 //!    group of rule 1 or 2, or all in one of rule 3 if it is in none itself. Reason: its accesses only
 //!    meet if those races end in one way.
-//! 8. **Same access.** A crash in the line of an access to a freed block or out of bounds, in the same
+//! 9. **Same access.** A crash in the line of an access to a freed block or out of bounds, in the same
 //!    thread. Reason: the access is what crashes.
-//! 9. **Leftover.** A warning that Y is never joined, or that main returns early, follows from the one
-//!    group of rule 1 with that Y, or with main as X.
+//! 10. **Leftover.** A warning that Y is never joined, or that main returns early, follows from the one
+//!     group of rule 1 with that Y, or with main as X.
 //!
 //! A warning is no headline of errors. A finding that is suppressed is not among the findings, so it
 //! hides none.
@@ -57,7 +59,7 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use raddle_model::finding::{AccessReport, Finding, Kind, ObjectKind, Place, Severity, WitnessKind};
+use raddle_model::finding::{AccessReport, Finding, HeldLock, Kind, ObjectKind, Place, Severity, WitnessKind};
 
 pub use circumstances::{Circumstances, Standing, standings};
 use sets::Sets;
@@ -132,6 +134,7 @@ impl<'a> Grouping<'a> {
         self.locks();
         self.cycles();
         self.objects();
+        self.modes();
         // What follows from a finding that follows itself needs another round.
         loop {
             let before = self.sets.count();
@@ -299,7 +302,20 @@ impl<'a> Grouping<'a> {
         }
     }
 
-    /// Rule 7. At `first` only groups of rules 1 and 2 count.
+    /// Rule 6.
+    fn modes(&mut self) {
+        let mut by_hold: BTreeMap<(&str, Place), Vec<usize>> = BTreeMap::new();
+        for (index, finding) in self.races() {
+            for hold in shared_holds(finding) {
+                by_hold.entry((hold.lock.as_str(), line_of(&hold.place))).or_default().push(index);
+            }
+        }
+        for members in by_hold.into_values() {
+            self.sets.join_all(&members);
+        }
+    }
+
+    /// Rule 8. At `first` only groups of rules 1 and 2 count.
     fn dependent_races(&mut self, first: bool) {
         let is_candidate = |(index, finding): &(usize, &Finding)| {
             let is_free = !self.ordered.contains_key(index) && !self.paired.contains(index);
@@ -335,7 +351,7 @@ impl<'a> Grouping<'a> {
         }
     }
 
-    /// Rule 6.
+    /// Rule 7.
     fn failures(&mut self) {
         let mut follow = Vec::new();
         for (index, finding) in self.findings.iter().enumerate() {
@@ -385,7 +401,7 @@ impl<'a> Grouping<'a> {
         common.first().copied().filter(|_| common.len() == 1)
     }
 
-    /// Rule 8.
+    /// Rule 9.
     fn crashes(&mut self) {
         let is_access = |finding: &Finding| {
             finding.kind == Kind::Memory
@@ -406,7 +422,7 @@ impl<'a> Grouping<'a> {
         }
     }
 
-    /// Rule 9.
+    /// Rule 10.
     fn leftovers(&mut self) {
         for (index, finding) in self.findings.iter().enumerate() {
             let Some(access) = finding.accesses.first() else { continue };
@@ -438,6 +454,17 @@ impl<'a> Grouping<'a> {
 /// Whether the access ends the life of what it touches.
 fn ends_life(access: &AccessReport) -> bool {
     matches!(access.op.as_str(), "free" | "close") || access.op.ends_with("-destroy")
+}
+
+/// The holds in shared mode, by sides of a race that do not only read, of locks that both sides hold.
+fn shared_holds(finding: &Finding) -> Vec<&HeldLock> {
+    let [first, second] = &finding.accesses[..] else { return Vec::new() };
+    let changes = |access: &AccessReport| !access.op.ends_with("read") && !access.op.ends_with("load");
+    let sides = [(first, second), (second, first)].into_iter().filter(|(side, _)| changes(side));
+    let too_weak = |hold: &&HeldLock, other: &AccessReport| {
+        hold.shared && other.held.iter().any(|others| others.lock == hold.lock)
+    };
+    sides.flat_map(|(side, other)| side.held.iter().filter(move |hold| too_weak(hold, other))).collect()
 }
 
 fn site(access: &AccessReport) -> ThreadSite {

@@ -57,7 +57,7 @@ fn failure(id: &str, kind: Kind, detail: &str, access: AccessReport) -> Finding 
 }
 
 fn stood(wait: u64, since: u32) -> Standing {
-    Standing { wait, since, is_last: false }
+    Standing { wait, since, is_last: false, is_atomic: false }
 }
 
 /// Main had last waited at `wait`.
@@ -297,4 +297,45 @@ fn without_its_headline_a_follower_is_a_headline() {
     let findings = vec![end("r1", 10, 48, 60), end("r3", 30, 39, 62)];
     let facts = [("r1", main_stood(7, 30)), ("r2", main_stood(7, 2)), ("r3", main_stood(7, 9))];
     assert_eq!(follows(findings, &facts), pairs(&[("r1", "r3")]));
+}
+
+fn holding(mut access: AccessReport, line: u32, shared: bool) -> AccessReport {
+    access.held = vec![HeldLock { lock: "m".into(), shared, place: place(line) }];
+    access.locks = vec!["m".into()];
+    access
+}
+
+#[test]
+fn writes_under_one_hold_in_shared_mode_are_one_cause() {
+    let writes = |line, held| holding(access("T1", "write", line, &[]), held, true);
+    let reads = |line, held| holding(access("T2", "read", line, &[]), held, true);
+    let of_a_block = |id: &str, accesses| Finding { object: Some(block(5)), ..race(id, "block", accesses) };
+    let findings =
+        || vec![of_a_block("r1", [writes(10, 8), reads(20, 18)]), race("r2", "x", [writes(11, 8), reads(21, 19)])];
+    let facts = [("r1", main_stood(0, 1)), ("r2", main_stood(0, 1))];
+    // What has a name is the headline.
+    assert_eq!(follows(findings(), &facts), pairs(&[("r1", "r2")]));
+    // Acquired in two places, it is wrong in two.
+    let mut elsewhere = findings();
+    elsewhere[1].accesses[0] = writes(11, 9);
+    assert_eq!(follows(elsewhere, &facts), []);
+    // The one that writes holds the lock as it should.
+    let mut exclusive = findings();
+    exclusive[1].accesses[0] = holding(access("T1", "write", 11, &[]), 8, false);
+    assert_eq!(follows(exclusive, &facts), []);
+}
+
+#[test]
+fn a_count_that_does_not_order_is_said_to_be_one() {
+    let cause = |is_atomic: bool| {
+        let mut findings = vec![end("r1", 10, 48, 60), end("r2", 10, 48, 61)];
+        let mut facts = main_stood(7, 30);
+        facts.sides[0].is_atomic = is_atomic;
+        let facts = ["r1", "r2"].map(|id| (id.to_string(), facts.clone())).into_iter().collect();
+        assign(&mut findings, &facts);
+        findings.into_iter().find_map(|finding| finding.cause).unwrap()
+    };
+    let before = "T1 may still run when main frees what it uses: ";
+    assert_eq!(cause(false), format!("{before}nothing makes main wait before that"));
+    assert_eq!(cause(true), format!("{before}the atomic operation before that does not order it behind these uses"));
 }

@@ -17,7 +17,7 @@ pub fn prepare_processor() {
 }
 
 /// Bytes that the runtime uses of a stack before it calls the program.
-const USED: usize = 2048;
+const USED: usize = 1024;
 
 /// Clears the part of the stack below the caller's frame. What the runtime has left there would get into
 /// variables without a value and into gaps between members, and states would differ in it.

@@ -74,7 +74,7 @@ pub fn is_called_in(role: u64, pc: u64) -> bool {
 pub fn waits(tid: u16, kind: OpKind) -> bool {
     process().has_sections
         && !matches!(run().section.inside, Some((holder, _)) if holder == tid)
-        && (kind.is_atomic_access() || matches!(kind, OpKind::Read | OpKind::Write | OpKind::Free))
+        && (kind.is_atomic_access() || matches!(kind, OpKind::Read | OpKind::Write | OpKind::Free | OpKind::Mapping))
 }
 
 /// Whether another thread than this one is inside.

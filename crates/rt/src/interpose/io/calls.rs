@@ -4,6 +4,7 @@
 
 use core::ffi::{CStr, c_char};
 
+use raddle_vocab::io;
 use raddle_wire::config_flag;
 
 use crate::arch::syscall::modern;
@@ -82,7 +83,7 @@ pub fn register(opened: &Opened) {
             undo::changed(undo::kind::OTHER);
             regular_files::opened_other(descriptor, node);
             if node != 0 {
-                descriptors::set_channel(descriptor, u64::from(node) | 1 << 54);
+                descriptors::set_channel(descriptor, io::named_pipe(u64::from(node)));
             }
         }
     }

@@ -57,6 +57,11 @@ fn word(descriptor: i32) -> Option<&'static mut u64> {
     usize::try_from(descriptor).ok().and_then(|index| run().descriptor_words.of.get_mut(index))
 }
 
+/// The word of the descriptor; 0 if it has none.
+pub fn word_of(descriptor: i32) -> u64 {
+    word(descriptor).map_or(0, |word| *word)
+}
+
 /// A call has made the descriptor.
 pub fn made(descriptor: i32) {
     if !controlled() {

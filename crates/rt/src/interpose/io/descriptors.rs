@@ -17,7 +17,7 @@ use crate::interpose::io::overlay::{close as close_copy, overlay};
 use crate::interpose::io::queues::{self, Notice};
 use crate::interpose::io::readiness::revents;
 use crate::interpose::io::regular_files::{self, FileAccess};
-use crate::interpose::io::{calls, effects, file_locks, slots, transfers};
+use crate::interpose::io::{calls, channels, effects, file_locks, slots, transfers};
 use crate::restore::snapshot::touch;
 use crate::restore::undo::{self, kind};
 use crate::sched;
@@ -412,6 +412,10 @@ extern "C" fn send_message(descriptor: i32, message: *const libc::msghdr, flags:
     // SAFETY: the caller passes a description of buffers.
     if let Some(message) = unsafe { message.as_ref() } {
         reads_pieces(message.msg_iov, message.msg_iovlen, usize::MAX, pc);
+        if message.msg_controllen > 0 && controlled() {
+            // What is sent beside the bytes is not looked at.
+            run().used_files = true;
+        }
     }
     let used = wait_with_flags(descriptor, libc::POLLOUT, flags, pc);
     // SAFETY: passes on what the caller gave.
@@ -609,6 +613,7 @@ fn replace(from: i32, to: i32, pc: u64, call: impl FnOnce(i32) -> i32) -> i32 {
     if result >= 0 {
         net::attached(source, to);
         queues::copied(from, to);
+        channels::set_semaphore(to, channels::is_semaphore(from));
         set_channel(to, identity);
         regular_files::set(to, file);
     }
@@ -626,6 +631,7 @@ fn replace(from: i32, to: i32, pc: u64, call: impl FnOnce(i32) -> i32) -> i32 {
 pub fn copied(from: i32, to: i32) {
     net::attached(net::of(from), to);
     queues::copied(from, to);
+    channels::set_semaphore(to, channels::is_semaphore(from));
     set_channel(to, channel(from));
     regular_files::set(to, regular_files::get(from));
 }
@@ -683,6 +689,7 @@ extern "C" fn make_event_counter(value: u32, flags: i32) -> i32 {
     let descriptor = unsafe { hidden::eventfd(value, flags) };
     if descriptor >= 0 && controlled() {
         set_channel(descriptor, new_identity(ChannelKind::EventCounter));
+        channels::set_semaphore(descriptor, flags & libc::EFD_SEMAPHORE != 0);
         descriptor_ends::made(descriptor);
     }
     descriptor

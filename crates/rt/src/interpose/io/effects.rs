@@ -5,13 +5,13 @@
 use raddle_vocab::OpKind;
 use raddle_vocab::io::{self, ChannelKind, Endpoint};
 use raddle_vocab::readiness::{Condition, IoCondition, IoEffect, Readiness};
-use raddle_wire::{limit, record};
+use raddle_wire::{job_flag, limit, record};
 
 use crate::interpose::io::descriptors::{MAX_CHANNELS, channel, is_ready};
 use crate::interpose::io::net::party::PartyWait;
-use crate::interpose::io::{net, queues};
+use crate::interpose::io::{channels, net, queues};
 use crate::sched::controller::name_limit;
-use crate::state::{AnnouncedOp, run};
+use crate::state::{AnnouncedOp, process, run};
 use crate::syscall::syscall;
 
 /// The last operation on a channel, whose record is not complete.
@@ -76,8 +76,10 @@ pub fn condition(tid: usize, op: &AnnouncedOp) -> Option<IoCondition> {
 
 /// Whether all that the operation touches is state that the runtime keeps, and that keys of states cover.
 pub fn is_all_kept(op: &AnnouncedOp) -> bool {
-    let is_kept = |thing: u64| Endpoint::of(thing).is_some();
-    is_kept(io::thing(op.obj)) && io::lists(op.obj) == [None, None] && io::second(op.arg).is_none_or(is_kept)
+    let is_kept = |thing: u64| Endpoint::of(thing).is_some() || channels::is_kept(thing);
+    // That something may have become ready is no state of its own.
+    let is_second_kept = |thing: u64| is_kept(thing) || thing == io::file(io::READINESS);
+    is_kept(io::thing(op.obj)) && io::lists(op.obj) == [None, None] && io::second(op.arg).is_none_or(is_second_kept)
 }
 
 /// The value of the record of a pending operation.
@@ -115,10 +117,16 @@ pub fn only_observes() {
     }
 }
 
+/// Whether the record of the last operation is complete.
+#[inline(always)]
+pub fn is_settled() -> bool {
+    run().open_record.value.is_null()
+}
+
 /// Completes the record of the last operation.
 #[inline]
 pub fn settle() {
-    if !run().open_record.value.is_null() {
+    if !is_settled() {
         complete();
     }
 }
@@ -169,10 +177,12 @@ fn readiness(thing: u64) -> Readiness {
 
 /// What the ends of a channel of the kernel's are ready for.
 fn add_channel(identity: u64, found: &mut Readiness) {
+    let has_keys = process().plan.flags & job_flag::KEYS != 0;
     for descriptor in (0..MAX_CHANNELS as i32).filter(|&descriptor| channel(descriptor) == identity) {
         // SAFETY: asks for the flags of a descriptor.
         let access = unsafe { syscall!(libc::SYS_fcntl, descriptor, libc::F_GETFL) } as i32 & libc::O_ACCMODE;
         let side = queues::side(descriptor);
+        run().is_crowded |= has_keys && channels::is_crowded(descriptor);
         if access != libc::O_WRONLY {
             found.add(Condition::Input(side), is_ready(descriptor, libc::POLLIN));
         }

@@ -83,8 +83,6 @@ written! {
     fn sysinfo, 1(into: *mut c_void) -> i32 { into => ANY } |result, pc| filled(result, into, 112, pc);
     fn getgroups, 2(most: i32, into: *mut u32) -> i32 { into => most.max(0) as usize * 4 }
         |result, pc| if most > 0 { filled(result, into, result.max(0) as usize * 4, pc) };
-    fn getrlimit, 2(resource: i32, into: *mut c_void) -> i32 { into => 16 } |result, pc| filled(result, into, 16, pc);
-    fn getrlimit64, 2(resource: i32, into: *mut c_void) -> i32 { into => 16 } |result, pc| filled(result, into, 16, pc);
     fn getrusage, 2(who: i32, into: *mut c_void) -> i32 { into => ANY } |result, pc| filled(result, into, 144, pc);
     fn getresuid, 3(real: *mut u32, effective: *mut u32, saved: *mut u32) -> i32 {
         real => 4, effective => 4, saved => 4
@@ -94,7 +92,6 @@ written! {
     } |result, pc| for at in [real, effective, saved] { filled(result, at, 4, pc) };
     fn clock_getres, 2(clock: i32, into: *mut c_void) -> i32 { into => 16 } |result, pc| filled(result, into, 16, pc);
     fn tcgetattr, 2(descriptor: i32, into: *mut c_void) -> i32 { into => 60 } |result, pc| filled(result, into, 60, pc);
-    fn sched_getparam, 2(process: i32, into: *mut c_void) -> i32 { into => 4 } |result, pc| filled(result, into, 4, pc);
     fn sendfile, 4(to: i32, from: i32, offset: *mut i64, bytes: usize) -> isize { offset => 8 }
         |result, pc| writes(offset as usize, 8, pc);
     fn sendfile64, 4(to: i32, from: i32, offset: *mut i64, bytes: usize) -> isize { offset => 8 }

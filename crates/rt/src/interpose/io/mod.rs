@@ -3,6 +3,7 @@
 pub mod announce;
 mod attributes;
 pub mod calls;
+pub mod channels;
 pub mod descriptor_ends;
 pub mod descriptor_uses;
 pub mod descriptors;

@@ -56,6 +56,7 @@ pub struct StreamLocks {
 
 impl StreamLocks {
     /// Whether any stream was locked.
+    #[inline(always)]
     pub fn is_used(&self) -> bool {
         self.used
     }

@@ -20,15 +20,16 @@ use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::Relaxed;
 
 use raddle_vocab::policy::MAX_THREADS;
-use raddle_vocab::{HEAP, Misuse, SMALL_HEAP};
+use raddle_vocab::{FREED_AGAIN, FREED_BEFORE, HEAP, HeapCalls, HeapWay, Misuse, SMALL_HEAP};
 use raddle_wire::record;
 
 use crate::arch::entry::hook;
 use crate::arch::{HEAP_ARENA_BITS as ARENA_BITS, HEAP_BASE as BASE, PAGE};
+use crate::interpose::memory::operators;
 use crate::interpose::process::couriers;
 use crate::observed;
-use crate::restore::snapshot;
-use crate::state::{controlled, process, run};
+use crate::restore::{snapshot, undo};
+use crate::state::{controlled, process, run, runtime_ranges};
 use crate::syscall::{callers, syscall};
 use crate::trace::{self, hooks};
 
@@ -104,6 +105,16 @@ impl Header {
 
 /// Bit of [`Header::link`]: the block belongs to the runtime.
 const OF_RUNTIME: usize = 1 << 63;
+/// Where in [`Header::link`] of a live block it stands how it was allocated.
+const WAY_SHIFT: u32 = 56;
+const WAY: usize = 0x7f << WAY_SHIFT;
+
+impl Header {
+    /// How the live block was allocated, if the program has not written over that.
+    fn way(&self) -> Option<HeapWay> {
+        HeapWay::from_byte(((self.link & WAY) >> WAY_SHIFT) as u8)
+    }
+}
 
 /// Maps the arenas of the pool.
 ///
@@ -192,6 +203,11 @@ fn room_of(class: usize) -> usize {
 
 /// A block for the running thread; `zeroed` blocks read as zero. Null when memory is used up.
 fn allocate(size: usize, align: usize, zeroed: bool, pc: u64) -> usize {
+    allocate_for(HeapWay::Malloc, size, align, zeroed, pc)
+}
+
+/// A block that has to be freed in the same way.
+fn allocate_for(way: HeapWay, size: usize, align: usize, zeroed: bool, pc: u64) -> usize {
     let needed = if align > 16 { size.saturating_add(align) } else { size };
     if needed > LIMIT {
         return 0;
@@ -205,7 +221,7 @@ fn allocate(size: usize, align: usize, zeroed: bool, pc: u64) -> usize {
     let block = start.next_multiple_of(align.max(16));
     let header = Header::of(block);
     header.set(size, class, LIVE);
-    header.link = block - start;
+    header.link = (block - start) | ((way as usize) << WAY_SHIFT);
     if start != block {
         let room = Header::of(start);
         room.set(size, class, FURTHER_UP);
@@ -265,6 +281,65 @@ pub fn each_live(mut call: impl FnMut(BlockRange)) {
     }
 }
 
+/// What of its arena a thread has used.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct HeapUse {
+    top: usize,
+    small: usize,
+}
+
+impl HeapUse {
+    /// Nothing.
+    pub const NONE: HeapUse = HeapUse { top: 0, small: 0 };
+}
+
+/// What the running thread has used.
+pub fn used() -> HeapUse {
+    let arena = arena(run().me().slot as usize);
+    HeapUse { top: arena.top, small: arena.small }
+}
+
+/// The running thread, which waits busily, is in the state in which it was when it had used this much. What it
+/// has used since then counts as unused, if these blocks are all freed, are small, and no pointer leads
+/// to them. Otherwise a use of them would not be noticed any more. On the thread's own stack there is no pointer
+/// that lives: then it would be in another state.
+pub fn use_again(before: HeapUse) {
+    let slot = run().me().slot as usize;
+    let (own, end) = (run().hot.stack, arena(slot).top);
+    let mut at = before.top;
+    while at < end {
+        let header = Header::of(at + HEADER);
+        if !header.is(FREED) || room_of(header.class()) > SMALL || header.link != 0 {
+            return;
+        }
+        at += HEADER + room_of(header.class());
+    }
+    let unused = before.top..end;
+    if before.top == 0 || before.top >= end || arena(slot).small > QUARANTINE || is_pointed_to(&unused, own) {
+        return;
+    }
+    // SAFETY: bytes of the arena that belong to freed blocks; they were zero before the first of them was made.
+    unsafe { core::ptr::write_bytes(unused.start as *mut u8, 0, unused.len()) };
+    run().heap_bytes -= arena(slot).small - before.small;
+    (arena(slot).top, arena(slot).small) = (before.top, before.small);
+}
+
+/// Whether a word outside of the range, of the thread's own stack and of what only the runtime uses is an
+/// address in the range.
+fn is_pointed_to(range: &core::ops::Range<usize>, own: (usize, usize)) -> bool {
+    let is_left_out = |at: usize| {
+        let is_of_runtime = runtime_ranges().iter().any(|&(start, bytes)| (start..start + bytes).contains(&at));
+        is_of_runtime || range.contains(&at) || (own.0..own.1).contains(&at)
+    };
+    let snapshot = &process().snapshot;
+    (0..snapshot.hot_pages()).any(|index| {
+        let (page, _) = snapshot.hot_page(index);
+        let words = (page..page + PAGE).step_by(size_of::<usize>());
+        // SAFETY: a hot page can be read.
+        words.into_iter().any(|at| range.contains(&unsafe { *(at as *const usize) }) && !is_left_out(at))
+    })
+}
+
 /// Room for a block of the class: address, and whether it was never used.
 fn take(slot: usize, class: usize) -> Option<(usize, bool)> {
     let arena = arena(slot);
@@ -309,10 +384,32 @@ fn fill(block: usize, size: usize, room: usize, zeroed: bool, fresh: bool) {
     }
 }
 
+/// How a block is freed, and the size that is given; 0 if none is.
+#[derive(Clone, Copy)]
+struct FreeCall {
+    way: HeapWay,
+    size: usize,
+}
+
+/// `free` and `realloc`.
+const FREE: FreeCall = FreeCall { way: HeapWay::Malloc, size: 0 };
+
+/// Reports a block that is freed in another way than it was allocated. Where the program brings operators of
+/// its own, only it knows what they do.
+fn compare_ways(block: usize, call: FreeCall, pc: u64) {
+    let header = Header::of(block);
+    let Some(allocated) = header.way() else { return };
+    let fits = allocated == call.way && (call.size == 0 || call.size == header.size());
+    if !fits && !operators::are_replaced() {
+        let calls = HeapCalls { allocated, freed: call.way, size: call.size as u64 };
+        trace::misuse(Misuse::MismatchedFree, block as u64, calls.pack(), pc);
+    }
+}
+
 /// Frees a block; reports what is no live block.
-fn release(block: usize, pc: u64) {
+fn release(block: usize, call: FreeCall, pc: u64) {
     let Some(slot) = slot_of(block) else {
-        if is_variable(block) {
+        if is_variable(block) || undo::overlaps_mapping(block, block + 1) {
             trace::misuse(Misuse::BadFree, block as u64, 0, pc);
             return;
         }
@@ -323,21 +420,35 @@ fn release(block: usize, pc: u64) {
     let header = Header::of(block);
     if !block.is_multiple_of(16) || !header.is(LIVE) {
         let twice = block.is_multiple_of(16) && header.is(FREED);
-        trace::misuse(Misuse::BadFree, block as u64, u64::from(twice), pc);
+        let how = match twice {
+            true if process().access_granularity => FREED_BEFORE,
+            true => FREED_AGAIN,
+            false => 0,
+        };
+        trace::misuse(Misuse::BadFree, block as u64, how, pc);
+        if how == FREED_AGAIN {
+            // An access like the first: where nothing orders the two, they race.
+            hooks::block_freed(block as u64, header.size() as u64, pc);
+        }
         return;
     }
+    compare_ways(block, call, pc);
     let (freed, bytes) = (block as u64, header.size() as u64);
     if run().heap_onces.remove(freed, bytes) && !process().access_granularity {
         trace::access_granularity::free(freed, bytes, pc);
     } else {
         hooks::block_freed(freed, bytes, pc);
     }
+    if !header.is(LIVE) {
+        // Another thread has freed it meanwhile: the two have met.
+        return;
+    }
     let class = header.class();
     let size = header.size();
     if header.link & OF_RUNTIME == 0 {
         run().live_blocks = run().live_blocks.saturating_sub(1);
     }
-    header.link &= !OF_RUNTIME;
+    header.link &= !(OF_RUNTIME | WAY);
     if header.link >= room_of(class) || !header.link.is_multiple_of(16) {
         // The program has written over it: the block is not used again.
         header.set(size, class, FREED);
@@ -366,7 +477,14 @@ fn release(block: usize, pc: u64) {
 /// Whether the address is that of a variable: on the stack of a thread, or of a module.
 fn is_variable(address: usize) -> bool {
     let run = run();
-    let on_stack = |tid: usize| (run.fibers[tid].stack.0..run.fibers[tid].stack.1).contains(&address);
+    let here = &raw const address as usize;
+    // What lies below the frames of a stack that can grow may be another mapping.
+    let on_stack = |tid: usize| {
+        let fiber = &run.fibers[tid];
+        let innermost = if tid == usize::from(run.hot.tid) { here } else { fiber.sp };
+        let low = if (fiber.stack.0..fiber.stack.1).contains(&innermost) { innermost } else { fiber.stack.0 };
+        (low..fiber.stack.1).contains(&address)
+    };
     (0..run.threads).any(on_stack) || callers::is_in_module(address)
 }
 
@@ -419,7 +537,6 @@ unsafe extern "C" {
 
 crate::syscall::libc_real::real! { hidden:
     fn malloc_usable_size(block: usize) -> usize;
-    fn _ZSt17__throw_bad_allocv();
 }
 
 /// Null with errno set, as the C library reports it.
@@ -453,12 +570,31 @@ extern "C" fn calloc_at(count: usize, size: usize, pc: u64) -> usize {
 
 /// `free`
 pub extern "C" fn free_at(block: usize, pc: u64) {
+    give_back(block, FREE, pc);
+}
+
+/// An operator that frees, with the size that it is given; 0 if none is.
+pub fn delete(block: usize, way: HeapWay, size: usize, pc: u64) {
+    give_back(block, FreeCall { way, size }, pc);
+}
+
+/// An operator that allocates; null when memory is used up.
+pub fn new(size: usize, align: usize, way: HeapWay, pc: u64) -> usize {
+    if !controlled() {
+        // SAFETY: libc's own allocator.
+        return unsafe { __libc_memalign(align, size) } as usize;
+    }
+    couriers::calls_unsafe(pc);
+    allocate_for(way, size, align, false, pc)
+}
+
+fn give_back(block: usize, call: FreeCall, pc: u64) {
     if block == 0 {
         return;
     }
     if controlled() {
         couriers::calls_unsafe(pc);
-        release(block, pc);
+        release(block, call, pc);
     } else if slot_of(block).is_none() {
         // SAFETY: libc's own block.
         unsafe { __libc_free(block as *mut c_void) };
@@ -476,7 +612,7 @@ pub extern "C" fn realloc_at(block: usize, size: usize, pc: u64) -> usize {
         return or_errno(allocate(size, 16, false, pc));
     }
     if size == 0 {
-        release(block, pc);
+        release(block, FREE, pc);
         return 0;
     }
     let old = usable_size(block);
@@ -485,7 +621,7 @@ pub extern "C" fn realloc_at(block: usize, size: usize, pc: u64) -> usize {
         hooks::range(record::READ, block as u64, old.min(size) as u64, pc);
         // SAFETY: both blocks have that many bytes.
         unsafe { core::ptr::copy_nonoverlapping(block as *const u8, new as *mut u8, old.min(size)) };
-        release(block, pc);
+        release(block, FREE, pc);
     }
     or_errno(new)
 }
@@ -531,41 +667,6 @@ extern "C" fn usable_size_at(block: usize, _pc: u64) -> usize {
     if block == 0 { 0 } else { usable_size(block) }
 }
 
-/// `operator new`: throws, through libstdc++, when memory is used up.
-extern "C-unwind" fn new_at(size: usize, pc: u64) -> usize {
-    let block = malloc_at(size, pc);
-    if block == 0 {
-        // SAFETY: throws std::bad_alloc, which unwinds to the program.
-        unsafe { hidden::_ZSt17__throw_bad_allocv() };
-    }
-    block
-}
-
-extern "C-unwind" fn new_aligned_at(size: usize, align: usize, pc: u64) -> usize {
-    let block = memalign_at(align, size, pc);
-    if block == 0 {
-        // SAFETY: as above.
-        unsafe { hidden::_ZSt17__throw_bad_allocv() };
-    }
-    block
-}
-
-extern "C" fn new_nothrow_at(size: usize, _tag: usize, pc: u64) -> usize {
-    malloc_at(size, pc)
-}
-
-extern "C" fn new_aligned_nothrow_at(size: usize, align: usize, _tag: usize, pc: u64) -> usize {
-    memalign_at(align, size, pc)
-}
-
-extern "C" fn delete_sized_at(block: usize, _size: usize, pc: u64) {
-    free_at(block, pc);
-}
-
-extern "C" fn delete_sized_aligned_at(block: usize, _size: usize, _align: usize, pc: u64) {
-    free_at(block, pc);
-}
-
 hook!(malloc, 1 => malloc_at);
 hook!(calloc, 2 => calloc_at);
 hook!(free, 1 => free_at);
@@ -577,22 +678,3 @@ hook!(posix_memalign, 3 => posix_memalign_at);
 hook!(valloc, 1 => valloc_at);
 hook!(pvalloc, 1 => valloc_at);
 hook!(malloc_usable_size, 1 => usable_size_at);
-// operator new and delete, by their mangled names.
-hook!(_Znwm, 1 => new_at);
-hook!(_Znam, 1 => new_at);
-hook!(_ZnwmSt11align_val_t, 2 => new_aligned_at);
-hook!(_ZnamSt11align_val_t, 2 => new_aligned_at);
-hook!(_ZnwmRKSt9nothrow_t, 2 => new_nothrow_at);
-hook!(_ZnamRKSt9nothrow_t, 2 => new_nothrow_at);
-hook!(_ZnwmSt11align_val_tRKSt9nothrow_t, 3 => new_aligned_nothrow_at);
-hook!(_ZnamSt11align_val_tRKSt9nothrow_t, 3 => new_aligned_nothrow_at);
-hook!(_ZdlPv, 1 => free_at);
-hook!(_ZdaPv, 1 => free_at);
-hook!(_ZdlPvm, 2 => delete_sized_at);
-hook!(_ZdaPvm, 2 => delete_sized_at);
-hook!(_ZdlPvSt11align_val_t, 2 => delete_sized_at);
-hook!(_ZdaPvSt11align_val_t, 2 => delete_sized_at);
-hook!(_ZdlPvmSt11align_val_t, 3 => delete_sized_aligned_at);
-hook!(_ZdaPvmSt11align_val_t, 3 => delete_sized_aligned_at);
-hook!(_ZdlPvRKSt9nothrow_t, 2 => delete_sized_at);
-hook!(_ZdaPvRKSt9nothrow_t, 2 => delete_sized_at);

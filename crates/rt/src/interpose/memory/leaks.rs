@@ -195,6 +195,7 @@ fn read_roots(search: &mut Search) -> bool {
         entry::registers().saved.iter().for_each(|&word| search.meet(word as usize, REACHABLE));
     }
     run().queues.each_word(|word| search.meet(word as usize, REACHABLE));
+    run().exit_handlers.each_argument(|word| search.meet(word, REACHABLE));
     let here = core::ptr::from_ref(&own) as usize;
     for tid in 0..run().threads {
         let fiber = &run().fibers[tid];

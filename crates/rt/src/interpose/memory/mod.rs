@@ -2,4 +2,6 @@
 
 pub mod heap;
 pub mod leaks;
+pub mod mappings;
+pub mod operators;
 pub mod string_functions;

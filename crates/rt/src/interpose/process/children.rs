@@ -16,6 +16,7 @@ use raddle_wire::limit;
 use crate::arch::entry::export;
 use crate::interpose::buffers::writes;
 use crate::interpose::io::regular_files::thing;
+use crate::interpose::process::counter;
 use crate::restore::snapshot::touch;
 use crate::restore::undo;
 use crate::sched;
@@ -41,6 +42,7 @@ pub fn starts() {
     if controlled() {
         note_limit(limit::CHILD_PROCESS);
         undo::needs_own_process();
+        counter::let_children_read();
         run().has_children = true;
     }
 }

@@ -1,5 +1,5 @@
 //! Signals that mean a crash, and those that the runtime causes itself: write faults of the snapshot,
-//! and system calls under observation.
+//! system calls under observation, and readings of the processor's counter.
 
 use raddle_vocab::Failure;
 
@@ -7,7 +7,7 @@ use crate::arch::entry::{registers, return_address};
 use crate::arch::signal::{self, KernelAction};
 use crate::interpose::io::traversal;
 use crate::interpose::process::failure::stop_thread;
-use crate::interpose::process::{handlers, signal_masks};
+use crate::interpose::process::{counter, handlers, signal_masks};
 use crate::observed;
 use crate::sched::{preemption, startup};
 use crate::spinloop::observation;
@@ -65,6 +65,10 @@ extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, context: *mut l
         if process().snapshot.fault(address) {
             return;
         }
+    }
+    // SAFETY: the kernel passes a valid pointer.
+    if signal == libc::SIGSEGV && counter::answers(code, unsafe { &mut *context }) {
+        return;
     }
     if signal == libc::SIGSYS && code == observation::SYS_USER_DISPATCH && observation::is_active() {
         // SAFETY: the kernel passes a valid pointer.

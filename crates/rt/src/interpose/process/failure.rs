@@ -19,6 +19,7 @@ real! { hidden:
 /// The running thread has failed: records this and lets the other threads run.
 pub fn stop_thread(kind: Failure, address: u64, pc: u64, text: &[u8]) -> ! {
     trace::failure(kind, address, pc, text);
+    sched::debugger::failed();
     sched::leave(ThreadStatus::Failed)
 }
 

@@ -1,29 +1,17 @@
-//! Functions that change the process's state in the kernel: mappings, directories, child processes.
+//! Functions that change the process's state in the kernel: directories, child processes, limits.
 
 use core::ffi::{c_char, c_void};
 
-use raddle_wire::limit;
-
 use crate::arch::entry::{export, hook};
-use crate::arch::{LOW_MAPPINGS, LOW_MAPPINGS_OF_SLOT, MAP_LOW, MAPPINGS_BASE, MAPPINGS_SLOT_BITS, PAGE};
-use crate::interpose::io::regular_files::{self, FileAccess};
-use crate::interpose::process::children;
+use crate::interpose::io::regular_files::FileAccess;
 use crate::interpose::process::shared_state::{self, SharedPart};
-use crate::restore::snapshot::touch;
+use crate::interpose::process::{children, counter};
 use crate::restore::undo::{self, kind};
-use crate::sched::controller::note_limit;
 use crate::state::{controlled, run};
 use crate::syscall::callers;
 use crate::syscall::libc_real::real;
 
 real! { hidden:
-    fn mmap(at: usize, bytes: usize, protection: i32, flags: i32, descriptor: i32, offset: i64) -> usize;
-    fn munmap(at: usize, bytes: usize) -> i32;
-    fn mremap(at: usize, old: usize, new: usize, flags: i32, to: usize) -> usize;
-    fn mprotect(at: usize, bytes: usize, protection: i32) -> i32;
-    fn madvise(at: usize, bytes: usize, advice: i32) -> i32;
-    fn sbrk(bytes: isize) -> usize;
-    fn brk(end: usize) -> i32;
     fn umask(mask: u32) -> u32;
     fn fork() -> i32;
     fn posix_spawn(
@@ -49,114 +37,6 @@ real! { hidden:
     fn execvp(path: *const c_char, argv: *const *const c_char) -> i32;
     fn execvpe(path: *const c_char, argv: *const *const c_char, envp: *const *const c_char) -> i32;
     fn dlopen(path: *const c_char, flags: i32) -> *mut c_void;
-    fn setrlimit(resource: i32, limit: *const c_void) -> i32;
-}
-
-extern "C" fn map(at: usize, bytes: usize, protection: i32, flags: i32, descriptor: i32, offset: i64) -> usize {
-    if !controlled() {
-        // SAFETY: passes on what the caller gave.
-        return unsafe { hidden::mmap(at, bytes, protection, flags, descriptor, offset) };
-    }
-    if flags & libc::MAP_SHARED != 0
-        && descriptor >= 0
-        && protection & libc::PROT_WRITE != 0
-        && regular_files::node(descriptor) == 0
-    {
-        note_limit(limit::SHARED_MEMORY);
-    }
-    if protection & libc::PROT_EXEC != 0 {
-        crate::observed::makes_code();
-    }
-    let fixed = flags & (libc::MAP_FIXED | libc::MAP_FIXED_NOREPLACE) != 0;
-    if fixed && !undo::made_by_run(at, bytes) {
-        undo::needs_own_process();
-    }
-    let wanted = if fixed { Some(at) } else { next_address(bytes, flags) };
-    let got = wanted.map_or(usize::MAX, |at| {
-        let flags = if fixed { flags } else { flags | libc::MAP_FIXED_NOREPLACE };
-        // SAFETY: passes on what the caller gave, at a free address.
-        unsafe { hidden::mmap(at, bytes, protection, flags, descriptor, offset) }
-    });
-    let got = if got == usize::MAX && !fixed && flags & MAP_LOW != 0 {
-        // SAFETY: passes on what the caller gave: the kernel finds a low address.
-        unsafe { hidden::mmap(0, bytes, protection, flags, descriptor, offset) }
-    } else {
-        got
-    };
-    if got != usize::MAX && !undo::mapped(got, bytes.next_multiple_of(PAGE)) {
-        undo::needs_own_process();
-    }
-    got
-}
-
-/// The next free address for the running thread's mappings; `None` if there is no low one left.
-fn next_address(bytes: usize, flags: i32) -> Option<usize> {
-    let me = run().me();
-    if flags & MAP_LOW != 0 {
-        let at = LOW_MAPPINGS + me.slot as usize * LOW_MAPPINGS_OF_SLOT + me.private.low_mapped_bytes;
-        me.private.low_mapped_bytes += bytes.next_multiple_of(PAGE);
-        return (me.private.low_mapped_bytes <= LOW_MAPPINGS_OF_SLOT).then_some(at);
-    }
-    let at = MAPPINGS_BASE + ((me.slot as usize) << MAPPINGS_SLOT_BITS) + me.mapped_bytes;
-    me.mapped_bytes += bytes.next_multiple_of(PAGE) + PAGE;
-    Some(at)
-}
-
-/// The end of the data segment moves back after the run, so that memory that it gains is zero.
-extern "C" fn move_break(bytes: isize) -> usize {
-    undo::changed(kind::BREAK);
-    // SAFETY: passes on what the caller gave.
-    unsafe { hidden::sbrk(bytes) }
-}
-
-extern "C" fn set_break(end: usize) -> i32 {
-    undo::changed(kind::BREAK);
-    // SAFETY: passes on what the caller gave.
-    unsafe { hidden::brk(end) }
-}
-
-extern "C" fn unmap(at: usize, bytes: usize) -> i32 {
-    if controlled() && !undo::made_by_run(at, bytes) {
-        undo::needs_own_process();
-    }
-    // SAFETY: passes on what the caller gave.
-    unsafe { hidden::munmap(at, bytes) }
-}
-
-extern "C" fn remap(at: usize, old: usize, new: usize, flags: i32, to: usize) -> usize {
-    if controlled() {
-        if !undo::made_by_run(at, old) {
-            undo::needs_own_process();
-        }
-        // SAFETY: passes on what the caller gave; the result is remembered.
-        let got = unsafe { hidden::mremap(at, old, new, flags, to) };
-        if got != usize::MAX {
-            undo::mapped(got, new.next_multiple_of(PAGE));
-        }
-        return got;
-    }
-    // SAFETY: passes on what the caller gave.
-    unsafe { hidden::mremap(at, old, new, flags, to) }
-}
-
-extern "C" fn protect(at: usize, bytes: usize, protection: i32) -> i32 {
-    if controlled() && !undo::made_by_run(at, bytes) {
-        undo::needs_own_process();
-    }
-    if controlled() && protection & libc::PROT_EXEC != 0 {
-        crate::observed::makes_code();
-    }
-    // SAFETY: passes on what the caller gave.
-    unsafe { hidden::mprotect(at, bytes, protection) }
-}
-
-/// Advice may drop what pages hold: they count as written.
-extern "C" fn advise(at: usize, bytes: usize, advice: i32) -> i32 {
-    if controlled() && matches!(advice, libc::MADV_DONTNEED | libc::MADV_FREE | libc::MADV_REMOVE) {
-        touch(at as *const u8, bytes);
-    }
-    // SAFETY: passes on what the caller gave.
-    unsafe { hidden::madvise(at, bytes, advice) }
 }
 
 extern "C" fn set_mask(mask: u32, pc: u64) -> u32 {
@@ -276,19 +156,12 @@ extern "C" fn load_library(path: *const c_char, flags: i32) -> *mut c_void {
     let library = unsafe { hidden::dlopen(path, flags) };
     if controlled() {
         callers::find_program();
+        counter::watch();
         crate::observed::code_has_changed();
         callers::note_loaded();
         crate::library::imports::redirect();
     }
     library
-}
-
-extern "C" fn set_limit(resource: i32, limit: *const c_void) -> i32 {
-    if controlled() {
-        undo::needs_own_process();
-    }
-    // SAFETY: passes on what the caller gave.
-    unsafe { hidden::setrlimit(resource, limit) }
 }
 
 /// Removes a variable that is for the runtime alone, so that children of the program are ordinary
@@ -340,43 +213,6 @@ pub fn forget_preload(environment: *mut *const u8) {
     }
 }
 
-/// `mmap` has six arguments, so its stub cannot pass a return address: exported directly.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mmap(
-    at: usize,
-    bytes: usize,
-    protection: i32,
-    flags: i32,
-    descriptor: i32,
-    offset: i64,
-) -> usize {
-    map(at, bytes, protection, flags, descriptor, offset)
-}
-
-/// See [`mmap`].
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mmap64(
-    at: usize,
-    bytes: usize,
-    protection: i32,
-    flags: i32,
-    descriptor: i32,
-    offset: i64,
-) -> usize {
-    map(at, bytes, protection, flags, descriptor, offset)
-}
-
-/// `mremap` may have five arguments, the last only with a flag.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mremap(at: usize, old: usize, new: usize, flags: i32, to: usize) -> usize {
-    remap(at, old, new, flags, to)
-}
-
-hook!(munmap, 2 => unmap);
-hook!(mprotect, 3 => protect);
-hook!(madvise, 3 => advise);
-hook!(sbrk, 1 => move_break);
-hook!(brk, 1 => set_break);
 export!(umask, 1 => set_mask);
 hook!(fork, 0 => fork_process);
 hook!(__fork, 0 => fork_process);
@@ -389,4 +225,3 @@ hook!(execv, 2 => exec);
 hook!(execvp, 2 => exec_searched);
 hook!(execvpe, 3 => exec_searched_with_environment);
 hook!(dlopen, 2 => load_library);
-hook!(setrlimit, 2 => set_limit);

@@ -5,9 +5,9 @@ use raddle_wire::CALL_NAME_BYTES;
 
 use crate::arch::entry::{export, return_address};
 use crate::interpose::io::calls as file_calls;
-use crate::interpose::process::{clones, random_bytes, time};
+use crate::interpose::process::{clones, end, random_bytes, settings, time};
 use crate::interpose::sync::futex::{self, Call};
-use crate::interpose::thread::{affinity, identity};
+use crate::interpose::thread::{affinity, identity, schedule};
 use crate::library::{self, CallKind, calls};
 use crate::restore::snapshot;
 use crate::state::{controlled, process};
@@ -25,6 +25,7 @@ extern "C-unwind" fn system_call(number: i64, a: usize, b: usize, c: usize, d: u
         return unsafe { hidden::syscall(number, a, b, c, d, e, f) };
     }
     let result = match number {
+        libc::SYS_exit_group => end::end_process(a as i32, pc),
         libc::SYS_futex => futex::perform(&Call {
             word: a as u64,
             operation: b as i32,
@@ -36,8 +37,18 @@ extern "C-unwind" fn system_call(number: i64, a: usize, b: usize, c: usize, d: u
         }),
         libc::SYS_getpid => i64::from(process().pid),
         libc::SYS_gettid => i64::from(identity::number()),
-        libc::SYS_sched_getaffinity => affinity::get(a as i32, b, c as *mut u8),
-        libc::SYS_sched_setaffinity => affinity::set(a as i32, b, c as *const u8),
+        libc::SYS_sched_getaffinity => affinity::get(a as i32, b, c as *mut u8, pc),
+        libc::SYS_sched_setaffinity => affinity::set(a as i32, b, c as *const u8, pc),
+        libc::SYS_prctl => identity::control(a as i32, [b, c, d, e], pc),
+        libc::SYS_prlimit64 => settings::process_limit(a as i32, b as i32, c as *const _, d as *mut _, pc),
+        libc::SYS_getrlimit => settings::process_limit(0, a as i32, core::ptr::null(), b as *mut _, pc),
+        libc::SYS_setrlimit => settings::process_limit(0, a as i32, b as *const _, core::ptr::null_mut(), pc),
+        libc::SYS_sched_setscheduler => schedule::set_by_number(a as i32, Some(b as i32), c as *const _, pc),
+        libc::SYS_sched_getscheduler => schedule::policy_of(a as i32, pc),
+        libc::SYS_sched_setparam => schedule::set_by_number(a as i32, None, b as *const _, pc),
+        libc::SYS_sched_getparam => schedule::parameter_of(a as i32, b as *mut _, pc),
+        libc::SYS_getpriority => schedule::priority_of(a as i32, b as i32, pc),
+        libc::SYS_setpriority => schedule::set_priority(a as i32, b as i32, c as i32, pc),
         libc::SYS_getrandom => random_bytes::random(a as *mut u8, b, c as u32),
         libc::SYS_sched_yield => i64::from(identity::yield_now(pc)),
         libc::SYS_clock_gettime => i64::from(time::clock_gettime(a as i32, b as *mut libc::timespec, pc)),

@@ -89,6 +89,12 @@ struct Timer {
 impl Timer {
     const NONE: Timer =
         Timer { effect: Effect::None, at: 0, interval: 0, setting: 0, rests: false, target: None, value: 0 };
+
+    /// Whether it is armed and may go off. When the process has exited, threads go on as they could have
+    /// before, and so do timers; but one that goes off again and again would do so for ever.
+    fn can_go_on(&self) -> bool {
+        self.at != 0 && !(self.rests && run().exit.is_some())
+    }
 }
 
 /// The timers of the process.
@@ -114,7 +120,7 @@ impl Timers {
     fn next(&self) -> Option<usize> {
         let goes_off = |&index: &usize| {
             let timer = &self.all[index];
-            timer.at != 0
+            timer.can_go_on()
                 && !matches!(timer.effect, Effect::Signal(signal) if all_block(signal))
                 && !is_delivered(timer)
         };
@@ -124,8 +130,8 @@ impl Timers {
     /// The armed timers that can send one of the signals, which all threads have blocked.
     fn senders(&self, signals: u64) -> impl Iterator<Item = (usize, i32)> {
         self.all.iter().enumerate().filter_map(move |(index, timer)| match timer.effect {
-            Effect::Signal(signal @ 1..=64) if timer.at != 0 && signals & bit(signal) != 0 && all_block(signal) => {
-                Some((index, signal))
+            Effect::Signal(signal @ 1..=64) if timer.can_go_on() && signals & bit(signal) != 0 => {
+                all_block(signal).then_some((index, signal))
             }
             _ => None,
         })
@@ -161,7 +167,7 @@ pub enum Next {
 
 /// Whether a timer can send one of the signals to a thread that waits for it.
 pub fn may_send(signals: u64) -> bool {
-    run().timers.used && run().exit.is_none() && run().timers.senders(signals).next().is_some()
+    run().timers.used && run().timers.senders(signals).next().is_some()
 }
 
 /// Lets the timer go off that is the first to send one of the signals.
@@ -225,12 +231,13 @@ fn wake_resting() -> bool {
     true
 }
 
-/// Lets the next timer go off. Those of a process that has exited are gone.
+/// Lets the next timer go off.
 pub fn go_on() -> Next {
-    if !run().timers.used || run().exit.is_some() {
+    if !run().timers.used {
         return Next::None;
     }
-    if wake_resting() {
+    let has_exited = run().exit.is_some();
+    if !has_exited && wake_resting() {
         return Next::Fired;
     }
     let Some(index) = run().timers.next() else { return Next::None };
@@ -251,7 +258,7 @@ pub fn go_on() -> Next {
         Effect::None => false,
     };
     if !fired {
-        return Next::NotModelled;
+        return if has_exited { Next::None } else { Next::NotModelled };
     }
     went_off(index);
     Next::Fired

@@ -226,7 +226,7 @@ fn weak<W: Word>(op: &AnnouncedOp, then: impl Fn(W) -> Option<W>, detail: Update
 
 /// A store that has its turn, and is put where the schedule says.
 #[inline(never)]
-fn weak_store<W: Word>(op: &AnnouncedOp, value: W) {
+pub fn weak_store<W: Word>(op: &AnnouncedOp, value: W) {
     let behind = sched::stores_behind();
     let old: W = peek(op.obj);
     if W::LOG_SIZE <= 3

@@ -104,19 +104,27 @@ pub fn held_by(address: u64, tid: u16) -> bool {
     at(address).holder() == Some(tid)
 }
 
+#[inline]
 fn is_valid(mutex: &Mutex) -> bool {
     const KNOWN: u32 = 3 | ROBUST | 32 | 64 | SHARED;
     matches!(mutex.tag, 0 | LIVE) && mutex.kind & !KNOWN == 0 && mutex.lock <= 1
 }
 
 /// Reports use of an invalid mutex, and initialises it.
+#[inline]
 pub fn require(address: u64, pc: u64) {
-    let mutex = at(address);
-    if !is_valid(mutex) {
-        let misuse = if mutex.tag == DEAD { Misuse::MutexDestroyed } else { Misuse::MutexUninitialised };
-        trace::misuse(misuse, address, 0, pc);
-        *mutex = Mutex::new(0);
+    if !is_valid(at(address)) {
+        make_valid(address, pc);
     }
+}
+
+#[cold]
+#[inline(never)]
+fn make_valid(address: u64, pc: u64) {
+    let mutex = at(address);
+    let misuse = if mutex.tag == DEAD { Misuse::MutexDestroyed } else { Misuse::MutexUninitialised };
+    trace::misuse(misuse, address, 0, pc);
+    *mutex = Mutex::new(0);
 }
 
 fn op(kind: OpKind, address: u64, pc: u64) -> AnnouncedOp {
@@ -124,6 +132,7 @@ fn op(kind: OpKind, address: u64, pc: u64) -> AnnouncedOp {
 }
 
 /// Waits for its turn to perform the operation, then makes sure that the mutex is valid.
+#[inline]
 fn arrive(kind: OpKind, address: u64, pc: u64) -> AnnouncedOp {
     sched::arrive(op(kind, address, pc));
     require(address, pc);

@@ -13,6 +13,7 @@ use raddle_vocab::{MemOrder, OpKind, Outcome};
 use crate::arch::entry::export;
 use crate::arch::watched_call;
 use crate::interpose::memory::heap;
+use crate::interpose::sync::{atomics, histories};
 use crate::observed;
 use crate::sched::{self, virtual_time};
 use crate::state::{AnnouncedOp, controlled, run};
@@ -45,7 +46,11 @@ pub fn can_begin(op: &AnnouncedOp) -> bool {
     *progress(op) != RUNNING
 }
 
+/// Where stores have histories, the first byte of a guard is an atomic object like others, and does not tell.
 fn is_finished(op: &AnnouncedOp) -> bool {
+    if histories::are_kept() {
+        return *progress(op) == FINISHED;
+    }
     if op.arg == GUARD { *word(op.obj) & 0xff != 0 } else { *word(op.obj) == FINISHED }
 }
 
@@ -113,7 +118,8 @@ fn begin(address: u64, what: u64, pc: u64) -> bool {
 fn end(kind: OpKind, address: u64, what: u64, pc: u64) {
     let op = AnnouncedOp::new(kind, address, what, pc);
     sched::arrive(op);
-    *progress(&op) = if kind == OpKind::OnceEnd && what == CONTROL { FINISHED } else { UNTOUCHED };
+    let stays = kind == OpKind::OnceEnd && (what == CONTROL || histories::are_kept());
+    *progress(&op) = if stays { FINISHED } else { UNTOUCHED };
     virtual_time::publish(address);
     sched::changed(address);
     sched::commit(&op, Outcome::Done, 0, 0);
@@ -151,6 +157,10 @@ extern "C" fn guard_release(address: u64, pc: u64) {
     }
     let op = AnnouncedOp { order: MemOrder::Release as u8, ..AnnouncedOp::new(OpKind::AtomicStore, address, 0, pc) };
     sched::arrive(op);
+    if histories::are_kept() {
+        atomics::weak_store(&op, 1_u8);
+        return end(OpKind::OnceEnd, address, GUARD, pc);
+    }
     *word(address) |= 1;
     virtual_time::publish(address);
     sched::commit(&op, Outcome::Done, 1, 0);

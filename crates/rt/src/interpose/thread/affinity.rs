@@ -5,6 +5,8 @@
 use core::ffi::c_void;
 
 use crate::arch::entry::export;
+use crate::interpose::io::regular_files::FileAccess;
+use crate::interpose::process::shared_state::{self, SharedPart};
 use crate::interpose::thread::{identity, lifecycle};
 use crate::restore::snapshot::touch;
 use crate::state::{affinities, controlled, process, run};
@@ -71,9 +73,9 @@ fn by_number(number: i32) -> Option<usize> {
 }
 
 /// As the kernel's call: the number of bytes written, or a negative error.
-pub fn get(process: i32, bytes: usize, into: *mut u8) -> i64 {
+pub fn get(process: i32, bytes: usize, into: *mut u8, pc: u64) -> i64 {
     match by_number(process) {
-        Some(tid) => get_own(tid, bytes, into),
+        Some(tid) => get_own(tid, bytes, into, pc),
         None => {
             touch(into, bytes);
             // SAFETY: what the program asks of the kernel.
@@ -82,7 +84,8 @@ pub fn get(process: i32, bytes: usize, into: *mut u8) -> i64 {
     }
 }
 
-fn get_own(tid: usize, bytes: usize, into: *mut u8) -> i64 {
+fn get_own(tid: usize, bytes: usize, into: *mut u8, pc: u64) -> i64 {
+    shared_state::touch(SharedPart::Processors(run().fibers[tid].key), FileAccess::Observe, pc);
     let Processors { bytes: at_start, used } = &process().processors;
     if bytes < *used || !bytes.is_multiple_of(size_of::<u64>()) {
         return -i64::from(libc::EINVAL);
@@ -101,16 +104,17 @@ fn get_own(tid: usize, bytes: usize, into: *mut u8) -> i64 {
 }
 
 /// As the kernel's call.
-pub fn set(process: i32, bytes: usize, wanted: *const u8) -> i64 {
+pub fn set(process: i32, bytes: usize, wanted: *const u8, pc: u64) -> i64 {
     match by_number(process) {
-        Some(tid) => set_own(tid, bytes, wanted),
+        Some(tid) => set_own(tid, bytes, wanted, pc),
         // SAFETY: what the program asks of the kernel.
         None => unsafe { syscall!(libc::SYS_sched_setaffinity, process, bytes, wanted) as i64 },
     }
 }
 
 /// A thread gets those of the wanted processors that exist. A set without any is refused.
-fn set_own(tid: usize, bytes: usize, wanted: *const u8) -> i64 {
+fn set_own(tid: usize, bytes: usize, wanted: *const u8, pc: u64) -> i64 {
+    shared_state::touch(SharedPart::Processors(run().fibers[tid].key), FileAccess::Change, pc);
     let Processors { bytes: at_start, used } = &process().processors;
     if wanted.is_null() {
         return -i64::from(libc::EFAULT);
@@ -140,20 +144,20 @@ fn fill_up(written: i64, bytes: usize, into: *mut c_void) -> i64 {
     0
 }
 
-extern "C" fn get_of_process(process: i32, bytes: usize, into: *mut c_void, _pc: u64) -> i32 {
+extern "C" fn get_of_process(process: i32, bytes: usize, into: *mut c_void, pc: u64) -> i32 {
     if !controlled() {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::sched_getaffinity(process, bytes, into) };
     }
-    with_errno(fill_up(get(process, bytes, into.cast()), bytes, into))
+    with_errno(fill_up(get(process, bytes, into.cast(), pc), bytes, into))
 }
 
-extern "C" fn set_of_process(process: i32, bytes: usize, wanted: *const c_void, _pc: u64) -> i32 {
+extern "C" fn set_of_process(process: i32, bytes: usize, wanted: *const c_void, pc: u64) -> i32 {
     if !controlled() {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::sched_setaffinity(process, bytes, wanted) };
     }
-    with_errno(set(process, bytes, wanted.cast()))
+    with_errno(set(process, bytes, wanted.cast(), pc))
 }
 
 fn with_errno(result: i64) -> i32 {
@@ -164,25 +168,25 @@ fn with_errno(result: i64) -> i32 {
     0
 }
 
-extern "C" fn get_of_thread(handle: u64, bytes: usize, into: *mut c_void, _pc: u64) -> i32 {
+extern "C" fn get_of_thread(handle: u64, bytes: usize, into: *mut c_void, pc: u64) -> i32 {
     if !controlled() {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::pthread_getaffinity_np(handle, bytes, into) };
     }
     let written = match lifecycle::by_handle(handle) {
-        Some(tid) => get_own(tid, bytes, into.cast()),
+        Some(tid) => get_own(tid, bytes, into.cast(), pc),
         None => -i64::from(libc::ESRCH),
     };
     -fill_up(written, bytes, into) as i32
 }
 
-extern "C" fn set_of_thread(handle: u64, bytes: usize, wanted: *const c_void, _pc: u64) -> i32 {
+extern "C" fn set_of_thread(handle: u64, bytes: usize, wanted: *const c_void, pc: u64) -> i32 {
     if !controlled() {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::pthread_setaffinity_np(handle, bytes, wanted) };
     }
     match lifecycle::by_handle(handle) {
-        Some(tid) => -set_own(tid, bytes, wanted.cast()) as i32,
+        Some(tid) => -set_own(tid, bytes, wanted.cast(), pc) as i32,
         None => libc::ESRCH,
     }
 }

@@ -7,16 +7,18 @@ use raddle_vocab::Misuse;
 
 use crate::arch::PAGE;
 use crate::arch::entry::export;
+use crate::interpose::buffers::writes;
 use crate::interpose::io::regular_files::FileAccess;
 use crate::interpose::process::couriers;
 use crate::interpose::process::pending_signals;
+use crate::interpose::process::settings;
 use crate::interpose::process::shared_state::{self, SharedPart};
 use crate::interpose::thread::lifecycle;
 use crate::sched::timeouts;
 use crate::state::thread_private::NAME_BYTES;
 use crate::state::{ThreadStatus, controlled, process, run};
 use crate::syscall::libc_real::real;
-use crate::syscall::{set_errno, syscall};
+use crate::syscall::syscall;
 use crate::trace;
 
 real! { hidden:
@@ -27,8 +29,6 @@ real! { hidden:
     fn pthread_attr_setdetachstate(attr: *mut libc::pthread_attr_t, state: i32) -> i32;
     fn pthread_attr_setstack(attr: *mut libc::pthread_attr_t, low: *mut core::ffi::c_void, bytes: usize) -> i32;
     fn pthread_kill(thread: u64, signal: i32) -> i32;
-    fn pthread_setschedparam(thread: u64, policy: i32, parameter: *const libc::sched_param) -> i32;
-    fn pthread_getschedparam(thread: u64, policy: *mut i32, parameter: *mut libc::sched_param) -> i32;
     fn sched_yield() -> i32;
     fn thrd_yield();
     fn gettid() -> i32;
@@ -176,28 +176,6 @@ extern "C" fn kill(handle: u64, signal: i32, pc: u64) -> i32 {
     pending_signals::to_thread(tid, signal, pc)
 }
 
-extern "C" fn set_schedule(handle: u64, policy: i32, parameter: *const libc::sched_param, _pc: u64) -> i32 {
-    if !controlled() {
-        // SAFETY: passes on what the caller gave.
-        return unsafe { hidden::pthread_setschedparam(handle, policy, parameter) };
-    }
-    // The host decides the schedule.
-    0
-}
-
-extern "C" fn get_schedule(handle: u64, policy: *mut i32, parameter: *mut libc::sched_param, _pc: u64) -> i32 {
-    if !controlled() {
-        // SAFETY: passes on what the caller gave.
-        return unsafe { hidden::pthread_getschedparam(handle, policy, parameter) };
-    }
-    // SAFETY: the caller passes room for both.
-    unsafe {
-        *policy = libc::SCHED_OTHER;
-        (*parameter).sched_priority = 0;
-    }
-    0
-}
-
 /// Any schedule is allowed at any time, so yielding is no transition. But where there is a choice,
 /// other threads go first.
 pub extern "C" fn yield_now(pc: u64) -> i32 {
@@ -218,33 +196,32 @@ extern "C" fn yield_c11(pc: u64) {
     }
 }
 
-extern "C" fn control_process(option: i32, a: usize, b: usize, c: usize, d: usize, _pc: u64) -> i32 {
+extern "C" fn control_process(option: i32, a: usize, b: usize, c: usize, d: usize, pc: u64) -> i32 {
     if !controlled() {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::prctl(option, a, b, c, d) };
     }
+    settings::with_errno(control(option, [a, b, c, d], pc))
+}
+
+/// `prctl` as the kernel's call.
+pub fn control(option: i32, operands: [usize; 4], pc: u64) -> i64 {
     let me = couriers::self_id() as usize;
     match option {
         libc::PR_SET_NAME => {
+            touch_name(me, FileAccess::Change, pc);
             // SAFETY: the caller passes a C string.
-            set_name(me, unsafe { CStr::from_ptr(a as *const c_char) }.to_bytes());
+            set_name(me, unsafe { CStr::from_ptr(operands[0] as *const c_char) }.to_bytes());
             0
         }
         libc::PR_GET_NAME => {
+            touch_name(me, FileAccess::Observe, pc);
+            writes(operands[0], NAME_BYTES, pc);
             // SAFETY: the caller passes room for a name.
-            unsafe { *(a as *mut [u8; NAME_BYTES]) = name_of(me) };
+            unsafe { *(operands[0] as *mut [u8; NAME_BYTES]) = name_of(me) };
             0
         }
-        _ => {
-            crate::restore::undo::changed(crate::restore::undo::kind::OTHER);
-            // SAFETY: what the program asks of the kernel.
-            let result = unsafe { syscall!(libc::SYS_prctl, option, a, b, c, d) };
-            if result < 0 {
-                set_errno(-result as i32);
-                return -1;
-            }
-            result as i32
-        }
+        _ => settings::control(option, operands, pc),
     }
 }
 
@@ -252,8 +229,6 @@ export!(pthread_setname_np, 2 => setname);
 export!(pthread_getname_np, 3 => getname);
 export!(pthread_getattr_np, 2 => getattr);
 export!(pthread_kill, 2 => kill);
-export!(pthread_setschedparam, 3 => set_schedule);
-export!(pthread_getschedparam, 3 => get_schedule);
 export!(getpid, 0 => get_process);
 export!(gettid, 0 => get_number);
 export!(sched_yield, 0 => yield_now);

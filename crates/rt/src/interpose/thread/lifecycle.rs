@@ -15,13 +15,13 @@ use crate::interpose::memory::heap;
 use crate::interpose::process::couriers::{self, Errand};
 use crate::interpose::process::end;
 use crate::interpose::sync::mutex;
-use crate::interpose::thread::{cancel, unwind};
+use crate::interpose::thread::{cancel, schedule, unwind};
 use crate::restore::thread_storage;
 use crate::sched::controller::explain;
 use crate::sched::{self, ranks, timeouts, virtual_time};
 use crate::state::{AnnouncedOp, Fiber, ThreadStatus, controlled, process, run};
 use crate::syscall::libc_real::real;
-use crate::trace;
+use crate::trace::{self, dead_frames};
 
 real! { hidden:
     fn pthread_create(handle: *mut u64, attr: *const c_void, entry: *const c_void, arg: *mut c_void) -> i32;
@@ -106,6 +106,10 @@ pub extern "C" fn create(
     // The handle is there before the new thread starts.
     writes(handle as usize, size_of::<u64>(), pc);
     reads(attr as usize, size_of::<libc::pthread_attr_t>(), pc);
+    let schedule = match schedule::asked_for(attr, pc) {
+        Ok(schedule) => schedule,
+        Err(error) => return error,
+    };
     let mut op = AnnouncedOp::new(OpKind::Create, entry as u64, 0, pc);
     sched::arrive(op);
     if run().threads == MAX_THREADS {
@@ -113,16 +117,17 @@ pub extern "C" fn create(
         crate::sched::controller::name_limit(raddle_wire::limit::THREADS);
         sched::finish(RunStatus::Damaged, MAX_THREADS as i32);
     }
-    let (slot, reused) = take_slot();
+    let (slot, former) = take_slot();
     // Before there is a new thread: the program may have passed no room for the handle.
     // SAFETY: the caller passes room for the handle.
     unsafe { handle.write(process().pool[slot].handle) };
     let tid = ranks::add_thread(slot, (entry, argument));
-    if reused {
-        thread_storage::reset(slot);
-        heap::inherit(run().hot.tid as usize, tid);
-    } else {
-        thread_storage::save(slot);
+    match former {
+        Some(former) => takes_over(former, tid),
+        None => thread_storage::save(slot),
+    }
+    if schedule.is_some() {
+        run().fibers[tid].private.schedule = schedule;
     }
     apply(&Attributes::read(attr, process().pool[slot].stack.1 - process().pool[slot].stack.0), tid, pc);
     op.arg = tid as u64;
@@ -154,13 +159,11 @@ pub fn create_courier(errand: Errand, pc: u64) {
         crate::sched::controller::name_limit(raddle_wire::limit::THREADS);
         sched::finish(RunStatus::Damaged, MAX_THREADS as i32);
     }
-    let (slot, reused) = take_slot();
+    let (slot, former) = take_slot();
     let tid = ranks::add_courier(slot, (couriers::carry as *const () as usize, 0));
-    if reused {
-        thread_storage::reset(slot);
-        heap::inherit(run().hot.tid as usize, tid);
-    } else {
-        thread_storage::save(slot);
+    match former {
+        Some(former) => takes_over(former, tid),
+        None => thread_storage::save(slot),
     }
     let fiber = &mut run().fibers[tid];
     (fiber.detached, fiber.blocked, fiber.private.errand) = (true, u64::MAX, Some(errand));
@@ -169,15 +172,26 @@ pub fn create_courier(errand: Errand, pc: u64) {
     trace::name_of_courier(tid as u16, errand.signal as u8);
 }
 
-/// A slot for a new thread, and whether another thread has used it before. Only slots of threads
+/// A new thread uses the slot of a former one.
+fn takes_over(former: usize, tid: usize) {
+    let run = run();
+    thread_storage::reset(run.fibers[tid].slot as usize);
+    heap::inherit(run.hot.tid as usize, tid);
+    // Mappings of the former thread may still be there.
+    run.fibers[tid].mapped_bytes = run.fibers[former].mapped_bytes;
+    run.fibers[tid].private.low_mapped_bytes = run.fibers[former].private.low_mapped_bytes;
+    run.fibers[tid].private.large_mapped_bytes = run.fibers[former].private.large_mapped_bytes;
+}
+
+/// A slot for a new thread, and the thread that has used it before, if there is one. Only slots of threads
 /// that the creator itself has joined are used again: otherwise addresses would depend on other
 /// threads.
-fn take_slot() -> (usize, bool) {
+fn take_slot() -> (usize, Option<usize>) {
     let run = run();
     let former = run.me().private.reusable as usize;
     if former != 0 {
         run.me().private.reusable = run.fibers[former].private.next_reusable;
-        return (run.fibers[former].slot as usize, true);
+        return (run.fibers[former].slot as usize, Some(former));
     }
     let creator = run.me().slot as usize;
     let nth = usize::from(run.slot_children[creator]);
@@ -193,7 +207,7 @@ fn take_slot() -> (usize, bool) {
         sched::finish(RunStatus::NeedPool, slot as i32 + 1);
     }
     run.slots.insert(slot);
-    (slot, false)
+    (slot, None)
 }
 
 /// The slot for the `nth` child, from 0, of a thread: it follows from the creator's, not from the
@@ -226,9 +240,14 @@ fn apply(attributes: &Attributes, tid: usize, pc: u64) {
 
 /// The running thread ends: its start function returned, or its stack was unwound.
 pub fn end(result: usize) -> ! {
-    run().me().result = result;
+    let me = run().me();
+    (me.result, me.private.ends) = (result, true);
     unwind::run_finalisers();
     mutex::release_robust();
+    let me = run().me();
+    if me.private.errand.is_none() && me.private.party.is_none() {
+        dead_frames::thread_ends();
+    }
     let op = AnnouncedOp::new(OpKind::ThreadEnd, 0, 0, couriers::place_of_end());
     sched::arrive(op);
     let me = run().hot.tid;
@@ -265,6 +284,8 @@ fn wait_for_all() -> ! {
         }
         run().fibers[tid].private.main_saw_end = true;
     }
+    // Handlers of `exit` have frames there again.
+    run().me().private.frames_are_over = false;
     // SAFETY: the last thread ends the process.
     unsafe { end::exit_process(0) }
 }

@@ -5,4 +5,5 @@ pub mod cancel;
 pub mod identity;
 pub mod keys;
 pub mod lifecycle;
+pub mod schedule;
 pub mod unwind;

@@ -121,11 +121,16 @@ fn finish() -> ! {
     lifecycle::end(result)
 }
 
+/// Runs the destructors of the running thread's thread-local objects.
+pub fn run_local_destructors() {
+    // SAFETY: the list is that of the running thread, as its thread-local storage is in place.
+    unsafe { hidden::__call_tls_dtors() };
+}
+
 /// Runs the destructors of the running thread, which is ending: of thread-local objects, then of
 /// thread-specific data.
 pub fn run_finalisers() {
-    // SAFETY: the list is that of the running thread, as its thread-local storage is in place.
-    unsafe { hidden::__call_tls_dtors() };
+    run_local_destructors();
     crate::interpose::thread::keys::run_destructors();
 }
 

@@ -18,12 +18,12 @@ use crate::interpose::io::descriptors::{MAX_CHANNELS, channel, set_channel, touc
 use crate::interpose::io::overlay::Errno;
 use crate::interpose::io::queues::{self, Notice};
 use crate::interpose::io::regular_files::FileAccess;
-use crate::interpose::io::{descriptor_ends, effects};
+use crate::interpose::io::{channels, descriptor_ends, effects};
 use crate::library::calls;
 use crate::restore::snapshot::touch;
 use crate::restore::undo;
 use crate::sched::controller::note_limit;
-use crate::state::controlled;
+use crate::state::{controlled, run};
 use crate::syscall::libc_real::real;
 use crate::syscall::{set_errno, syscall};
 
@@ -425,6 +425,9 @@ extern "C" fn set_option(descriptor: i32, level: i32, name: i32, value: *const c
     // SAFETY: passes on what the caller gave.
     let result = unsafe { hidden::setsockopt(descriptor, level, name, value, bytes) };
     if result == 0 && controlled() {
+        if channels::is_kept(channel(descriptor)) {
+            run().used_files = true;
+        }
         // SAFETY: the call succeeded, so the caller has passed so many bytes.
         let value = unsafe { core::slice::from_raw_parts(value.cast(), bytes as usize) };
         digest::note_setting(descriptor, [level as u64, name as u64], value);

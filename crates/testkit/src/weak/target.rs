@@ -9,28 +9,56 @@ use raddle_model::object::{
 };
 use raddle_model::weak::AtomicDetail;
 use raddle_model::{
-    Choice, Event, Execution, FailingValue, HeldRead, Op, Pending, PendingState, Request, Target, TargetError,
-    ThreadInfo, ThreadPath,
+    Access, AccessKind, Choice, Event, Execution, FailingValue, HeldRead, Op, Pending, PendingState, Request, Target,
+    TargetError, ThreadInfo, ThreadPath,
 };
 use raddle_vocab::{HOLD, MutexKind, Outcome, RunStatus, update};
 
-use crate::program::{Ins, Kind, Lab, MUTEXES, Program, SEMAPHORES, Stand, ends_wait, evaluate, run_thread};
+use super::program::{
+    DATA, Ins, Lab, LabKind, MUTEXES, SEMAPHORES, Stand, WeakProgram, ends_wait, evaluate, run_thread,
+};
 
 /// Where a location is.
+#[must_use]
 pub fn address(loc: usize) -> u64 {
     0x1000 + 64 * loc as u64
 }
 
+/// What a run has left.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Left {
+    /// The registers of each thread.
+    pub registers: Vec<[u64; 16]>,
+    /// The last value of each location, plain data included.
+    pub values: Vec<u64>,
+}
+
+/// The target.
+#[derive(Debug)]
 pub struct WeakTarget {
-    program: Program,
+    program: WeakProgram,
     requests: VecDeque<Request>,
+    left: Left,
     /// Numbers of reads of loops that wait, by thread, instruction and what the thread has read before.
     held: BTreeMap<(usize, usize, Vec<u64>), u16>,
 }
 
 impl WeakTarget {
-    pub fn new(program: &Program) -> Self {
-        WeakTarget { program: program.clone(), requests: VecDeque::new(), held: BTreeMap::new() }
+    /// A target that runs this program.
+    #[must_use]
+    pub fn new(program: &[Vec<Ins>]) -> Self {
+        WeakTarget {
+            program: program.to_vec(),
+            requests: VecDeque::new(),
+            left: Left::default(),
+            held: BTreeMap::new(),
+        }
+    }
+
+    /// What the last run has left.
+    #[must_use]
+    pub fn left(&self) -> &Left {
+        &self.left
     }
 }
 
@@ -43,19 +71,22 @@ impl Target for WeakTarget {
         let request = self.requests.pop_front().ok_or_else(|| TargetError::Lost("nothing is under way".into()))?;
         let mut run = Run::new(&self.program, &mut self.held);
         run.follow(&request.schedule);
+        self.left = run.left();
         *into = run.end();
         Ok(())
     }
 }
 
 struct Run<'a> {
-    program: &'a Program,
+    program: &'a WeakProgram,
     numbers: &'a mut BTreeMap<(usize, usize, Vec<u64>), u16>,
     /// The values of the stores of each location, the initial one first.
     stores: Vec<Vec<u64>>,
     /// Values that each thread has read.
     values: Vec<Vec<u64>>,
-    /// Events that each thread has made: main's first.
+    /// What plain data holds.
+    data: Vec<u64>,
+    /// Events and plain accesses that each thread has made.
     made: Vec<usize>,
     held: Vec<bool>,
     execution: Execution,
@@ -71,7 +102,7 @@ enum Next {
 }
 
 impl<'a> Run<'a> {
-    fn new(program: &'a Program, numbers: &'a mut BTreeMap<(usize, usize, Vec<u64>), u16>) -> Self {
+    fn new(program: &'a WeakProgram, numbers: &'a mut BTreeMap<(usize, usize, Vec<u64>), u16>) -> Self {
         let threads = program.len() + 1;
         let info = |number: usize| ThreadInfo {
             path: ThreadPath(if number == 0 { Vec::new() } else { vec![number as u32] }),
@@ -82,7 +113,8 @@ impl<'a> Run<'a> {
         Run {
             program,
             numbers,
-            stores: vec![vec![0]; 2 * MUTEXES],
+            stores: vec![vec![0]; DATA],
+            data: vec![0; 2],
             values: vec![Vec::new(); threads],
             made: vec![0; threads],
             held: vec![false; threads],
@@ -119,7 +151,7 @@ impl<'a> Run<'a> {
         match self.next(thread) {
             Next::Nothing => false,
             Next::Event(lab) => {
-                lab.kind != Kind::Read
+                lab.kind != LabKind::Read
                     || ends_wait(&self.program[thread - 1][lab.at], *self.stores[lab.loc].last().unwrap())
             }
             Next::Thread(_) | Next::Init(_) => true,
@@ -127,7 +159,7 @@ impl<'a> Run<'a> {
     }
 
     fn is_lock(&self, thread: usize, lab: &Lab) -> bool {
-        lab.kind == Kind::Read && matches!(self.program[thread - 1][lab.at], Ins::Lock(_) | Ins::Take(_))
+        lab.kind == LabKind::Read && matches!(self.program[thread - 1][lab.at], Ins::Lock(_) | Ins::Take(_))
     }
 
     fn follow(&mut self, schedule: &[Choice]) {
@@ -165,18 +197,46 @@ impl<'a> Run<'a> {
             Next::Nothing => unreachable!(),
         };
         self.execution.events.push(Event { held, ..Event::new(thread as u16, op) });
+        self.access_data(thread);
+    }
+
+    /// Makes the plain accesses up to the thread's next event.
+    fn access_data(&mut self, thread: usize) {
+        for count in 0.. {
+            let Next::Event(Lab { plain: true, kind, loc, val, at, .. }) = self.next(thread) else { break };
+            let data = &mut self.data[loc - DATA];
+            let kind = if kind == LabKind::Write {
+                *data = val;
+                AccessKind::Write
+            } else {
+                self.values[thread].push(*data);
+                AccessKind::Read
+            };
+            self.made[thread] += 1;
+            self.execution.accesses.push(Access {
+                thread: thread as u16,
+                kind,
+                volatile: false,
+                addr: address(loc),
+                size: 8,
+                // Each instruction has a place of its own.
+                pc: 0x100 * thread as u64 + at as u64,
+                after: self.execution.events.len() as u32,
+                count,
+            });
+        }
     }
 
     /// The number of the thread's next event, if it is the read of a loop that waits.
     fn held_read(&mut self, thread: usize) -> HeldRead {
         let Next::Event(lab) = self.next(thread) else { return HeldRead::NONE };
         let ins = self.program[thread - 1][lab.at];
-        if lab.kind != Kind::Read || !matches!(ins, Ins::Await(..) | Ins::AwaitUpdate(..)) {
+        if lab.kind != LabKind::Read || !matches!(ins, Ins::Await(..) | Ins::AwaitUpdate(..)) {
             return HeldRead::NONE;
         }
         // Rounds that failed leave no trace in the thread.
         let (made, ..) = run_thread(&self.program[thread - 1], &self.values[thread], true);
-        let reads = made.iter().filter(|lab| lab.kind == Kind::Read).zip(&self.values[thread]);
+        let reads = made.iter().filter(|lab| lab.kind == LabKind::Read).zip(&self.values[thread]);
         let kept = reads.filter(|(lab, value)| ends_wait(&self.program[thread - 1][lab.at], **value));
         let state = (thread, lab.at, kept.map(|(_, &value)| value).collect());
         let next = self.numbers.len() as u16 + 1;
@@ -186,12 +246,12 @@ impl<'a> Run<'a> {
     fn event(&mut self, thread: usize, lab: &Lab, behind: u16, held: HeldRead) -> Op {
         self.made[thread] += 1;
         let ins = self.program[thread - 1][lab.at];
-        if lab.kind == Kind::Fence {
+        if lab.kind == LabKind::Fence {
             return Op::Fence(FenceOp { order: lab.order });
         }
         let stores = &mut self.stores[lab.loc];
         let place = stores.len() - usize::from(behind);
-        if lab.kind == Kind::Write {
+        if lab.kind == LabKind::Write {
             let old = *stores.last().unwrap();
             stores.insert(place, lab.val);
             let Ins::Write(_, _, order) = ins else { unreachable!() };
@@ -202,7 +262,7 @@ impl<'a> Run<'a> {
         let (_, _, registers) = run_thread(&self.program[thread - 1], &self.values[thread], true);
         self.values[thread].push(old);
         let (after, ..) = run_thread(&self.program[thread - 1], &self.values[thread], true);
-        let write = after.get(self.made[thread] - 1).filter(|next| next.kind == Kind::Write && next.exclusive);
+        let write = after.get(self.made[thread] - 1).filter(|next| next.kind == LabKind::Write && next.exclusive);
         let written = write.filter(|next| next.at == lab.at).map(|write| write.val);
         if !ends_wait(&ins, old) {
             self.execution.failing.push(FailingValue { read: held, value: old });
@@ -255,6 +315,15 @@ impl<'a> Run<'a> {
     fn detail(&mut self, behind: u16, how: u8, operand: u64) {
         let event = self.execution.events.len() as u32;
         self.execution.details.push(AtomicDetail { event, behind, how, operand });
+    }
+
+    fn left(&self) -> Left {
+        let threads = self.program.iter().zip(&self.values[1..]);
+        let last = self.stores.iter().map(|stores| *stores.last().unwrap_or(&0));
+        Left {
+            registers: threads.map(|(code, values)| run_thread(code, values, true).2).collect(),
+            values: last.chain(self.data.iter().copied()).collect(),
+        }
     }
 
     fn end(mut self) -> Execution {
