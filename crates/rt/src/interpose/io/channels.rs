@@ -187,6 +187,10 @@ pub fn digest(mut add: impl FnMut(u64, u64)) -> bool {
         let word = descriptor_ends::word_of(descriptor);
         let identity = channel(descriptor);
         if is_kept(identity) {
+            // A child process may use it at any moment.
+            if run().has_children {
+                return false;
+            }
             let Some(state) = state(descriptor, identity) else { return false };
             add(name, state.iter().fold(word, |hash, &part| mix(hash ^ part)));
         } else if word != 0 {

@@ -169,6 +169,8 @@ fn readiness(thing: u64) -> Readiness {
             }
         }
         Some(_) => net::add_readiness(thing as u32, &mut found),
+        // A child process may use it at any moment.
+        None if run().has_children => {}
         None if has_readiness(thing) => add_channel(thing, &mut found),
         None => {}
     }

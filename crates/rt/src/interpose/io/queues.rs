@@ -257,7 +257,7 @@ pub fn known_readiness(queue: i32) -> Option<bool> {
     let changes_alone = |member: &Member| match channel(member.descriptor) {
         io::NETWORK => true,
         0 => !is_queue(member.descriptor),
-        identity => ChannelKind::of(identity) == Some(ChannelKind::Timer),
+        identity => run().has_children || ChannelKind::of(identity) == Some(ChannelKind::Timer),
     };
     (!run().queues.of(queue).any(changes_alone)).then(|| is_ready(queue, 0))
 }
