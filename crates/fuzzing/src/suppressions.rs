@@ -25,21 +25,7 @@ fn race(name: &str) -> Finding {
     let access = AccessReport { place: place.clone(), stack: vec![place], ..AccessReport::default() };
     Finding {
         id: "r1".into(),
-        severity: Severity::Error,
-        kind: Kind::DataRace,
-        detail: None,
-        message: String::new(),
         variable: Some(name.into()),
-        object: None,
-        accesses: vec![access],
-        executions_before: 0,
-        preemptions: 0,
-        witness_kind: None,
-        witness: None,
-        group: None,
-        cause: None,
-        confirmed: None,
-        stderr: None,
-        expectation: None,
+        ..Finding::new(Severity::Error, Kind::DataRace, vec![access])
     }
 }

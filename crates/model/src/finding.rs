@@ -479,6 +479,30 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// A finding of which no more is known than this. It has no id and no witness.
+    #[must_use]
+    pub fn new(severity: Severity, kind: Kind, accesses: Vec<AccessReport>) -> Finding {
+        Finding {
+            id: String::new(),
+            severity,
+            kind,
+            detail: None,
+            message: String::new(),
+            variable: None,
+            object: None,
+            accesses,
+            executions_before: 0,
+            preemptions: 0,
+            witness_kind: None,
+            witness: None,
+            group: None,
+            cause: None,
+            confirmed: None,
+            stderr: None,
+            expectation: None,
+        }
+    }
+
     /// The parts that tell it from other findings of its kind. A deadlock stays the same wherever a signal
     /// handler has interrupted its thread, and whichever threads join those that are stuck,
     /// unless the join is part of a cycle.

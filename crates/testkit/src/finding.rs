@@ -8,9 +8,6 @@ use raddle_model::finding::{AccessReport, Finding, Kind, ObjectInfo, ObjectKind,
 pub fn race(accesses: Vec<AccessReport>) -> Finding {
     Finding {
         id: "r1".into(),
-        severity: Severity::Error,
-        kind: Kind::DataRace,
-        detail: None,
         message: "data race on balance".into(),
         variable: Some("balance".into()),
         object: Some(ObjectInfo {
@@ -20,15 +17,6 @@ pub fn race(accesses: Vec<AccessReport>) -> Finding {
             offset: 0,
             allocated: None,
         }),
-        accesses,
-        executions_before: 0,
-        preemptions: 0,
-        witness_kind: None,
-        witness: None,
-        group: None,
-        cause: None,
-        confirmed: None,
-        stderr: None,
-        expectation: None,
+        ..Finding::new(Severity::Error, Kind::DataRace, accesses)
     }
 }

@@ -125,23 +125,11 @@ impl<'a> FindingBuilder<'a> {
             accesses.truncate(1);
         }
         Finding {
-            id: String::new(),
-            severity: defect.severity,
-            kind: defect.signature.kind,
             detail: Some(defect.signature.detail.to_string()),
             message,
             variable: located.as_ref().and_then(|located| located.variable.clone()),
             object: located.and_then(|located| located.object),
-            accesses,
-            executions_before: 0,
-            preemptions: 0,
-            witness_kind: None,
-            witness: None,
-            group: None,
-            cause: None,
-            confirmed: None,
-            stderr: None,
-            expectation: None,
+            ..Finding::new(defect.severity, defect.signature.kind, accesses)
         }
     }
 

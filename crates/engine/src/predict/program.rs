@@ -182,23 +182,10 @@ impl session::PredictionObserver for Watcher<'_> {
         };
         let accesses: Vec<AccessReport> = prediction.sides.iter().map(|side| self.access(execution, side)).collect();
         let finding = Finding {
-            id: String::new(),
-            severity: Severity::Warning,
-            kind: prediction.kind,
-            detail: None,
             message: sentence(prediction, &accesses),
             variable: prediction.variable.clone(),
-            object: None,
             executions_before: self.runs,
-            preemptions: 0,
-            witness_kind: None,
-            witness: None,
-            group: None,
-            cause: None,
-            confirmed: None,
-            stderr: None,
-            expectation: None,
-            accesses,
+            ..Finding::new(Severity::Warning, prediction.kind, accesses)
         };
         let key = ledger::key(finding.kind, &finding.accesses);
         let (status, counterexample) = (prediction.status.clone(), prediction.counterexample.clone());

@@ -281,23 +281,9 @@ impl<'a> Teller<'a> {
 
     fn finding(&self, kind: Kind, variable: Option<String>, accesses: Vec<AccessReport>) -> Finding {
         Finding {
-            id: String::new(),
-            severity: Severity::Warning,
-            kind,
-            detail: None,
-            message: String::new(),
             variable,
-            object: None,
-            accesses,
-            executions_before: 0,
-            preemptions: 0,
-            witness_kind: None,
-            witness: None,
-            group: None,
-            cause: None,
             confirmed: Some(false),
-            stderr: None,
-            expectation: None,
+            ..Finding::new(Severity::Warning, kind, accesses)
         }
     }
 }
