@@ -280,11 +280,7 @@ impl<'a> Teller<'a> {
     }
 
     fn finding(&self, kind: Kind, variable: Option<String>, accesses: Vec<AccessReport>) -> Finding {
-        Finding {
-            variable,
-            confirmed: Some(false),
-            ..Finding::new(Severity::Warning, kind, accesses)
-        }
+        Finding { variable, confirmed: Some(false), ..Finding::new(Severity::Warning, kind, accesses) }
     }
 }
 
