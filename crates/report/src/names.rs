@@ -255,24 +255,24 @@ impl ExecutionNames<'_> {
         if let Some(known) = self.typed.borrow().get(&block.number) {
             return *known;
         }
-        let is_exact = |&(pc, what): &(u64, BlockUse)| {
-            let name = self.symbols.in_block(pc, what, block.size, (0, 1));
+        let is_exact = |&(pc, what, part): &(u64, BlockUse, (u64, u64))| {
+            let name = self.symbols.in_block(pc, what, block.size, part);
             name.is_some_and(|name| name.is_whole())
         };
         let allocation = self.allocation(block);
         // The result goes outward as far as functions return pointers.
         let handed_out = allocation.iter().take_while(|&&pc| self.symbols.may_hand_out(pc)).count();
-        let allocation = allocation.into_iter().take(handed_out + 1).map(|pc| (pc, BlockUse::Allocation));
+        let whole = (0, block.size);
+        let allocation = allocation.into_iter().take(handed_out + 1).map(|pc| (pc, BlockUse::Allocation, whole));
         let later = self.accesses.iter().skip(block.number as usize + 1).take(MAX_ACCESSES);
         let inside = |access: &&Access| (block.start..block.start + block.size).contains(&access.addr);
-        let mut pcs: Vec<u64> = Vec::new();
+        let mut uses: Vec<(u64, BlockUse, (u64, u64))> = Vec::new();
         for access in later.take_while(|access| access.kind != AccessKind::Free || access.addr != block.start) {
-            if inside(&access) && pcs.len() < MAX_USES && !pcs.contains(&access.pc) {
-                pcs.push(access.pc);
+            if inside(&access) && uses.len() < MAX_USES && uses.iter().all(|&(pc, ..)| pc != access.pc) {
+                uses.push((access.pc, BlockUse::Access, (access.addr - block.start, access.size)));
             }
         }
-        let uses = pcs.into_iter().map(|pc| (pc, BlockUse::Access));
-        let found = allocation.chain(uses).find(is_exact);
+        let found = allocation.chain(uses).find(is_exact).map(|(pc, what, _)| (pc, what));
         self.typed.borrow_mut().insert(block.number, found);
         found
     }

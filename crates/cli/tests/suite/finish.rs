@@ -81,6 +81,29 @@ fn cxx_is_shown_as_people_write_it() {
     assert!(first.contains("at cache.cpp:"), "the user's own lines: {first}");
 }
 
+/// A block of the size of a vector, read in a function that loops over a vector.
+const REGISTRY: &str = "\
+#include <memory>
+#include <thread>
+#include <vector>
+int main() {
+  auto number = std::make_shared<int>(1);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2; i++) threads.emplace_back([number] { ++*number; });
+  for (auto &thread : threads) thread.join();
+  return *number == 3 ? 0 : 1;
+}
+";
+
+#[test]
+fn a_block_is_not_called_by_another_type_of_its_size() {
+    let place = Place::new();
+    place.write("registry.cpp", REGISTRY);
+    let done = checked(&place, &["registry.cpp"]);
+    assert!(done.stdout.contains("heap block of 24 bytes"), "{}", done.all());
+    assert!(!done.stdout.contains("vector<std::thread>"), "{}", done.all());
+}
+
 #[test]
 fn reports_for_editors_and_for_github() {
     let place = Place::new();

@@ -5,10 +5,11 @@
 //! the size of the block, it is taken as the type of the block. If only one variable has that type,
 //! the block is named after the variable. Nothing is guessed if several types fit, those included
 //! that members of what the function points at point to. A variable that is declared behind the
-//! access does not count, nor one that the call itself initialises. Functions of the system's
+//! access does not count, nor one that the call itself initialises, nor one that the compiler made (what a
+//! loop over a range runs through). Functions of the system's
 //! libraries do not count either: their pointers are to what is theirs.
 
-use super::debug::{Debug, DieRef, constant};
+use super::debug::{Debug, DieRef, constant, flag};
 use super::elf::Elf;
 use super::locals::{for_each_variable, function_at};
 use super::readable::{fitted, readable};
@@ -52,13 +53,15 @@ pub struct BlockName {
     index: Option<u64>,
     /// The part of the object: `.count`, or nothing.
     suffix: String,
+    /// Whether the part is no piece of a member.
+    is_made_of_parts: bool,
 }
 
 impl BlockName {
-    /// Whether the block is one object of that type.
+    /// Whether the block is one object of that type, as far as the part tells.
     #[must_use]
     pub fn is_whole(&self) -> bool {
-        self.index.is_none() && self.kind.is_some()
+        self.index.is_none() && self.kind.is_some() && self.is_made_of_parts
     }
 
     /// As the function would write it: `a->balance`, `items[3]`, `*p`. `None` if several of its
@@ -121,6 +124,7 @@ pub(super) fn name_in_block(
         kind: debug.name_of(first.target).map(|name| readable(&name)),
         index: (!is_exact).then_some(offset / first.size),
         suffix: types::part_at(debug, first.target, offset % first.size, length).suffix,
+        is_made_of_parts: types::is_made_of_parts(debug, first.target, offset % first.size, length),
     })
 }
 
@@ -162,6 +166,7 @@ fn collect(debug: &Debug, function: DieRef, pointers: &mut Vec<Pointer>) {
             && let Some(target) = types::pointee(debug, kind)
             && let Some(size) = types::size_of(debug, target).filter(|&size| size > 0)
             && let Some(name) = debug.name_of(die)
+            && (name == THIS || !debug.entry(die).is_some_and(|entry| flag(&entry, gimli::DW_AT_artificial)))
         {
             let line = debug.through_origins(die, |_, entry| constant(entry, gimli::DW_AT_decl_line)).unwrap_or(0);
             pointers.push(Pointer { name, target, size, line });

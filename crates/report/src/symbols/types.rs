@@ -50,6 +50,12 @@ pub(super) fn part_at(debug: &Debug, kind: DieRef, offset: u64, length: u64) -> 
     Walk { debug, tries: 0 }.part(kind, offset, length.max(1), 0)
 }
 
+/// Whether the `length` bytes from `offset` in an object of type `kind` begin where one of its parts begins, and
+/// end where one ends. An access by a pointer to that type does so.
+pub(super) fn is_made_of_parts(debug: &Debug, kind: DieRef, offset: u64, length: u64) -> bool {
+    Walk { debug, tries: 0 }.is_made_of_parts(kind, offset, length, 0)
+}
+
 /// Size of a type, if it says so.
 pub(super) fn size_of(debug: &Debug, kind: DieRef) -> Option<u64> {
     size_within(debug, kind, 0)
@@ -176,6 +182,54 @@ impl Walk<'_> {
             }
         };
         inner.unwrap_or(whole)
+    }
+
+    fn is_made_of_parts(&mut self, kind: DieRef, offset: u64, length: u64, depth: usize) -> bool {
+        self.tries += 1;
+        let size = size_of(self.debug, kind);
+        if depth > MAX_DEPTH || self.tries > MAX_TRIES || (offset == 0 && size == Some(length)) {
+            return true;
+        }
+        let Some((at, entry)) = strip(self.debug, kind) else { return true };
+        match entry.tag() {
+            gimli::DW_TAG_array_type => {
+                let stride = stride(self.debug, at, &entry, depth).filter(|&bytes| bytes > 0);
+                let (Some(stride), Some(element)) = (stride, self.debug.type_of(at)) else { return true };
+                let first = offset % stride;
+                if first + length <= stride {
+                    self.is_made_of_parts(element, first, length, depth + 1)
+                } else {
+                    first == 0 && length.is_multiple_of(stride)
+                }
+            }
+            gimli::DW_TAG_structure_type | gimli::DW_TAG_class_type => {
+                self.covers_members(at, offset, length, depth).unwrap_or(true)
+            }
+            gimli::DW_TAG_union_type => self.members(at, depth).iter().any(|member| {
+                bit_range(offset, length).is_some_and(|(from, to)| member.contains(from, to))
+                    && self.is_made_of_parts(member.kind, offset - member.start / 8, length, depth + 1)
+            }),
+            // Registers hold more bytes than numbers of this size have.
+            _ => offset == 0 && size.is_none_or(|size| size > 8 && length <= size),
+        }
+    }
+
+    /// Whether the bytes are whole members, or whole parts of one. `None` if they may be a bit-field.
+    fn covers_members(&mut self, class: DieRef, offset: u64, length: u64, depth: usize) -> Option<bool> {
+        let (from, to) = bit_range(offset, length)?;
+        let members = self.members(class, depth);
+        let touched: Vec<&Member> = members.iter().filter(|member| member.overlaps(from, to)).collect();
+        if touched.iter().any(|member| member.bit_field) {
+            return None;
+        }
+        Some(match touched[..] {
+            [] => members.is_empty(),
+            [member] if member.contains(from, to) => {
+                self.is_made_of_parts(member.kind, offset - member.start / 8, length, depth + 1)
+            }
+            // Gaps between members are copied with them.
+            _ => touched.iter().all(|member| from <= member.start && member.start + member.bits <= to),
+        })
     }
 
     /// Into an element of an array, with an index for each dimension.

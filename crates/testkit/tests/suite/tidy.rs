@@ -6,6 +6,8 @@ use crate::{assert_none, files, read};
 
 /// Columns of a line of Rust.
 const MAX_COLUMNS: usize = 120;
+/// Columns of a line of prose: comments, and pages.
+const MAX_PROSE: usize = 100;
 /// Lines of a file.
 const MAX_LINES: usize = 800;
 
@@ -29,6 +31,28 @@ fn lines_of_code_fit() {
     for path in files(&["rs"]) {
         for (number, line) in read(&path).lines().enumerate().filter(|(_, line)| line.chars().count() > MAX_COLUMNS) {
             wrong.push(format!("{}:{}: {} columns", path.display(), number + 1, line.chars().count()));
+        }
+    }
+    assert_none(&wrong);
+}
+
+/// Lines that cannot be wrapped are left out: rows of tables, examples, addresses.
+#[test]
+fn lines_of_prose_fit() {
+    let mut wrong = Vec::new();
+    for path in files(&["rs", "md"]) {
+        let is_page = path.extension().is_some_and(|end| end == "md");
+        let mut is_example = false;
+        for (number, line) in read(&path).lines().enumerate() {
+            let prose = if is_page { line } else { line.trim_start() };
+            let Some(text) = prose.strip_prefix(if is_page { "" } else { "//" }) else { continue };
+            let text = text.trim_start_matches(['/', '!']).trim_start();
+            is_example ^= text.starts_with("```");
+            let is_whole = is_example || text.starts_with(['|', '#']) || text.contains("://");
+            let columns = line.chars().count();
+            if !is_whole && columns > MAX_PROSE {
+                wrong.push(format!("{}:{}: {columns} columns", path.display(), number + 1));
+            }
         }
     }
     assert_none(&wrong);
