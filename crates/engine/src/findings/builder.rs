@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use raddle_exec::decode::Detail;
 use raddle_model::defect::{Defect, Held, Part, PartPosition, locks_held};
-use raddle_model::finding::{AccessReport, Created, Finding, HeldLock, Kind, ObjectInfo, Place, Wait};
+use raddle_model::finding::{AccessReport, Created, Finding, HeldLock, Kind, ObjectInfo, ObjectKind, Place, Wait};
 use raddle_model::object::{Namer as _, ThreadOp};
 use raddle_model::race::{Race, Touching};
 use raddle_model::{AccessKind, Event, Execution, Incident, IncidentKind, Op, Operation as _};
@@ -345,7 +345,9 @@ impl<'a> FindingBuilder<'a> {
             let text = match (&access.waits, finding.kind) {
                 (Some(wait), _) => format!("waits for {}", wait.object),
                 (None, Kind::DataRace) => {
-                    let what = finding.variable.as_deref().unwrap_or("memory");
+                    let is_heap = finding.object.as_ref().is_some_and(|object| object.kind == ObjectKind::Heap);
+                    let unnamed = if is_heap { "the heap block" } else { "memory" };
+                    let what = finding.variable.as_deref().unwrap_or(unnamed);
                     format!("{} {what}", access.op)
                 }
                 (None, _) => access.op.clone(),
