@@ -249,8 +249,10 @@ impl SharedFile {
     /// Reads job number `index` of a batch.
     #[must_use]
     pub fn job(&self, batch: u32, index: usize) -> Job {
-        let mut words = Vec::with_capacity(JOB_WORDS);
-        self.copy_words(job_offset(batch, index), JOB_WORDS, &mut words);
+        let mut words = [0; JOB_WORDS];
+        for (word, shared) in words.iter_mut().zip(self.words(job_offset(batch, index), JOB_WORDS)) {
+            *word = shared.load(Ordering::Relaxed);
+        }
         job_from_words(&words)
     }
 

@@ -108,8 +108,14 @@ impl Statuses {
         self.0[usize::from(status / 64)] |= 1 << (status % 64);
     }
 
-    fn iter(self) -> impl Iterator<Item = i32> {
-        (0..=u8::MAX).filter(move |status| self.0[usize::from(status / 64)] >> (status % 64) & 1 != 0).map(i32::from)
+    /// Calls for each of them, in order.
+    fn for_each(self, mut act: impl FnMut(i32)) {
+        for (number, mut word) in (0..).zip(self.0) {
+            while word != 0 {
+                act(number * 64 + word.trailing_zeros() as i32);
+                word &= word - 1;
+            }
+        }
     }
 }
 
@@ -155,11 +161,11 @@ impl Summary {
         stats.transitions += self.transitions;
         stats.events += self.recorded;
         stats.threads = stats.threads.max(self.threads);
-        for exit in self.exits.iter() {
+        self.exits.for_each(|exit| {
             if let Err(place) = stats.exits.binary_search(&exit) {
                 stats.exits.insert(place, exit);
             }
-        }
+        });
     }
 }
 

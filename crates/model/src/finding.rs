@@ -161,6 +161,14 @@ impl Stats {
         self.executions + self.matched + self.blocked + self.assumed + self.cut
     }
 
+    /// Takes over the figures of another search, without new memory.
+    pub fn copy_from(&mut self, other: &Stats) {
+        let (mut phases, mut exits) = (std::mem::take(&mut self.phases), std::mem::take(&mut self.exits));
+        phases.clone_from(&other.phases);
+        exits.clone_from(&other.exits);
+        *self = Stats { phases, exits, ..*other };
+    }
+
     /// Adds the figures of the same search's next portion.
     pub fn extend(&mut self, next: &Stats) {
         self.executions += next.executions;

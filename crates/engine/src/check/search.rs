@@ -199,8 +199,9 @@ impl Watcher<NativeTarget> for SearchMonitor<'_, '_> {
         if class == Classification::Restarted {
             self.earlier.extend(&self.last);
         }
-        self.last = figures(progress);
         let SearchProgress { stats, estimate } = progress;
+        self.last.copy_from(stats);
+        self.last.estimate = *estimate;
         self.seen = run.number + 1;
         let findings = self.collector.findings.len();
         self.observer.progress(&Progress { stats, earlier: &*self.earlier, findings, estimate: *estimate, crew: None });

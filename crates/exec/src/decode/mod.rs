@@ -255,7 +255,10 @@ impl Decoder {
     fn records(&mut self, words: &[u64], into: &mut Execution, extent: Extent) -> Result<(), DecodeErrorKind> {
         let mut rest = words;
         while let Some(&first) = rest.first() {
-            if let Some(tail) = self.repeated(rest, into) {
+            let header = Header::parse(first);
+            if header.kind < record::READ
+                && let Some(tail) = self.repeated(header, rest, into)
+            {
                 rest = tail;
                 continue;
             }
@@ -263,7 +266,6 @@ impl Decoder {
             if first == 0 && extent == Extent::Beginning {
                 return Ok(());
             }
-            let header = Header::parse(first);
             // Nearly all records are steps and accesses, which have a fixed length.
             rest = if let Some(kind) = OpKind::from_byte(header.kind) {
                 let (body, tail) = rest.split_first_chunk().ok_or(DecodeErrorKind::Truncated)?;
@@ -272,13 +274,19 @@ impl Decoder {
                 tail
             } else if matches!(header.kind, record::READ | record::WRITE) && header.flags & flag::PENDING == 0 {
                 let (&[_, addr, pc], tail) = rest.split_first_chunk().ok_or(DecodeErrorKind::Truncated)?;
-                self.check_thread(header)?;
-                self.check_running(header)?;
-                let access = self.parse_access(header, &[addr, pc], into)?;
+                self.running_access(header)?;
                 into.recorded += 1;
                 if !self.leaves_out {
-                    into.accesses.push(access);
+                    into.accesses.push(access_of(header, &[addr, pc], into.events.len() as u32));
                 }
+                tail
+            } else if header.kind == record::MAPPING && header.flags & flag::PENDING == 0 {
+                // Each thread ends with one.
+                let (&[_, addr, pc, size], tail) = rest.split_first_chunk().ok_or(DecodeErrorKind::Truncated)?;
+                self.running_access(header)?;
+                into.recorded += 1;
+                self.stack_owner = StackOwner::Block(into.accesses.len() as u32);
+                into.accesses.push(access_of(header, &[addr, pc, size], into.events.len() as u32));
                 tail
             } else {
                 let length = record::words(header.kind, header.count).ok_or(DecodeErrorKind::Kind(header.kind))?;
@@ -295,12 +303,11 @@ impl Decoder {
     /// were checked then; what depends on the records before is checked here. Returns the records
     /// behind it; `None` if it has to be looked at as a whole.
     #[inline]
-    fn repeated<'a>(&mut self, records: &'a [u64], into: &mut Execution) -> Option<&'a [u64]> {
+    fn repeated<'a>(&mut self, header: Header, records: &'a [u64], into: &mut Execution) -> Option<&'a [u64]> {
         let (words, rest) = records.split_first_chunk()?;
-        let (_, _, tid, count) = record::parse_header(words[0]);
         let known = self.count;
-        let thread = self.threads[..known].get_mut(usize::from(tid))?;
-        if self.text_due != 0 || thread.progress.pending || count < thread.progress.accesses {
+        let thread = self.threads[..known].get_mut(usize::from(header.tid))?;
+        if self.text_due != 0 || thread.progress.pending || header.count < thread.progress.accesses {
             return None;
         }
         let cached = thread.repeated(words)?;
@@ -320,9 +327,31 @@ impl Decoder {
         thread.advance(effect);
         self.stack_owner = StackOwner::Event(into.events.len() as u32 - 1);
         if let Effect::Creates(..) = effect {
-            self.add_thread(into, Some(tid), Role::Program);
+            self.add_thread(into, Some(header.tid), Role::Program);
         }
         Some(rest)
+    }
+
+    /// An access of a thread that is there and still runs, behind those that it made before; no text is due, and
+    /// no stack belongs to what was before.
+    #[inline]
+    fn running_access(&mut self, header: Header) -> Result<(), DecodeErrorKind> {
+        let Some(thread) = self.threads[..self.count].get_mut(usize::from(header.tid)) else {
+            return Err(DecodeErrorKind::Thread(header.tid.into()));
+        };
+        self.stack_owner = StackOwner::End;
+        if self.text_due != 0 {
+            return Err(DecodeErrorKind::Text(self.text_due));
+        }
+        let progress = &mut thread.progress;
+        if progress.pending {
+            return Err(DecodeErrorKind::AfterPending(header.tid));
+        }
+        if header.count < progress.accesses {
+            return Err(DecodeErrorKind::Count(header.tid));
+        }
+        progress.accesses = header.count;
+        Ok(())
     }
 
     #[inline]

@@ -84,9 +84,17 @@ impl CachedEvent {
     /// Whether it was decoded from these words.
     #[inline]
     pub fn is_of(&self, words: &[u64; STEP_WORDS]) -> bool {
-        // Without a branch for each word, because nearly always all are equal, and without a call: the
-        // comparison of arrays is one of the C library.
-        self.words.iter().zip(words).fold(0, |different, (one, other)| different | (one ^ other)) == 0
+        // Without a branch for each word, because nearly always all are equal, and without a call or a loop:
+        // the comparison of arrays is one of the C library.
+        let [kind, obj, pc, arg, value, old] = self.words;
+        let other = words;
+        (kind ^ other[0])
+            | (obj ^ other[1])
+            | (pc ^ other[2])
+            | (arg ^ other[3])
+            | (value ^ other[4])
+            | (old ^ other[5])
+            == 0
     }
 }
 

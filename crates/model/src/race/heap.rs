@@ -154,6 +154,12 @@ impl Blocks {
         (from < to).then_some((freed.record, from, to))
     }
 
+    /// Whether no block is over.
+    #[inline]
+    pub(super) fn none_is_freed(&self) -> bool {
+        self.freed.is_empty()
+    }
+
     /// The freed blocks that have a byte between the two addresses (the second excluded): their
     /// ends, from where to where.
     pub(super) fn freed_within(&self, start: u64, end: u64) -> impl Iterator<Item = (&Record, u64, u64)> {

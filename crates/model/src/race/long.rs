@@ -38,6 +38,12 @@ impl LongAccesses {
         self.span.0 <= addr && addr < self.span.1
     }
 
+    /// Whether bytes between the two addresses (the second excluded) may lie in one of them.
+    #[inline]
+    pub fn overlap(&self, start: u64, end: u64) -> bool {
+        start < self.span.1 && self.span.0 < end
+    }
+
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()

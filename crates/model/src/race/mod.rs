@@ -159,23 +159,25 @@ impl RaceDetector {
         self.races.is_empty() && self.errors.is_empty() && !self.objects.are_overwritten
     }
 
-    fn scan<A: Borrow<Access>>(&mut self, execution: &Execution, accesses: impl Iterator<Item = A>) {
+    fn scan<A: Borrow<Access>>(&mut self, execution: &Execution, mut accesses: impl Iterator<Item = A>) {
         let threads = execution.threads.len();
         self.reset(execution);
         let mut incident = 0;
-        let mut accesses = accesses.zip(0..).peekable();
-        for (number, event) in execution.events.iter().enumerate() {
-            while let Some((access, next)) = accesses.next_if(|(access, _)| access.borrow().after as usize <= number) {
-                self.bad_frees_before(Some(access.borrow()), execution, &mut incident);
-                self.access(access.borrow(), next, threads);
+        let (mut access, mut number) = (accesses.next(), 0);
+        for (event, at) in execution.events.iter().zip(0u32..) {
+            while let Some(next) = access.as_ref().map(Borrow::borrow).filter(|next| next.after <= at) {
+                self.bad_frees_before(Some(next), execution, &mut incident);
+                self.access(next, number, threads);
+                (access, number) = (accesses.next(), number + 1);
             }
             if usize::from(event.thread) < threads {
-                self.event(event, number as u32, threads);
+                self.event(event, at, threads);
             }
         }
-        for (access, number) in accesses {
-            self.bad_frees_before(Some(access.borrow()), execution, &mut incident);
-            self.access(access.borrow(), number, threads);
+        while let Some(next) = access {
+            self.bad_frees_before(Some(next.borrow()), execution, &mut incident);
+            self.access(next.borrow(), number, threads);
+            (access, number) = (accesses.next(), number + 1);
         }
         self.bad_frees_before(None, execution, &mut incident);
     }
@@ -338,9 +340,12 @@ impl RaceDetector {
     /// is a change of its own, which has to be ordered behind what was done there before; behind the latter the
     /// memory is new ([`Self::alloc`]).
     fn change_mapping(&mut self, addr: u64, size: u64, record: Record) {
-        // Objects that lie there are used only as long as it stays as it is.
-        self.objects_end |= record.what != Touching::Mapping(MappingChange::ThreadEnd);
         let end = addr.saturating_add(size);
+        if record.what == Touching::Mapping(MappingChange::ThreadEnd) {
+            return self.end_thread(addr, end, record);
+        }
+        // Objects that lie there are used only as long as it stays as it is.
+        self.objects_end = true;
         let drops_content = record.what.mapping().is_some_and(MappingChange::drops_content);
         self.each_known(addr, end, |detector, cell, bytes| {
             detector.touch_cell(cell, &record.to(bytes));
@@ -349,22 +354,42 @@ impl RaceDetector {
                 detector.end_order(at, cell, bytes);
             }
         });
-        self.compare_with_long(addr, end, &record);
-        self.compare_with_ends(addr, end, &record);
+        self.compare_with_whole(addr, end, &record);
+        self.long.add(addr, end, record);
+    }
+
+    /// The memory between the two addresses ends with its thread. Hardly ever has another thread accessed it,
+    /// and it is the same in every execution.
+    fn end_thread(&mut self, addr: u64, end: u64, record: Record) {
+        for cell in self.shadow.known_cells_again(addr >> 3, end.div_ceil(8)) {
+            self.touch_cell(cell, &record.to(bytes_within(cell, addr, end)));
+        }
+        self.compare_with_whole(addr, end, &record);
+        // Few accesses lie on stacks: others need not be compared with those.
+        self.ends.add(addr, end, record);
+    }
+
+    /// Compares a change of a mapping with what was kept with its range.
+    fn compare_with_whole(&mut self, addr: u64, end: u64, record: &Record) {
+        self.compare_with_long(addr, end, record);
+        self.compare_with_ends(addr, end, record);
+        if self.blocks.none_is_freed() {
+            return;
+        }
         let seen = self.clocks.seen(record.thread);
-        let freed = self.blocks.freed_within(addr, end).filter(|(freed, ..)| freed.races_with(&record, seen));
+        let freed = self.blocks.freed_within(addr, end).filter(|(freed, ..)| freed.races_with(record, seen));
         let freed: Vec<(Record, u64)> = freed.map(|(freed, from, _)| (*freed, from)).collect();
         for (first, from) in freed {
-            self.report_pair(&first, &record, from);
+            self.report_pair(&first, record, from);
         }
-        // Few accesses lie on stacks: others need not be compared with those.
-        let is_end = record.what == Touching::Mapping(MappingChange::ThreadEnd);
-        if is_end { self.ends.add(addr, end, record) } else { self.long.add(addr, end, record) }
     }
 
     /// Compares an access with the ends of threads before it.
     #[cold]
     fn compare_with_ends(&mut self, start: u64, end: u64, record: &Record) {
+        if !self.ends.overlap(start, end) {
+            return;
+        }
         let seen = self.clocks.seen(record.thread);
         let racing = self.ends.within(start, end).filter(|ended| ended.record.races_with(record, seen));
         let racing: Vec<(Record, u64)> = racing.map(|ended| (ended.record, ended.start.max(start))).collect();

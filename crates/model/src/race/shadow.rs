@@ -7,7 +7,10 @@
 //!
 //! Pages stay from one execution to the next, because addresses do. A number in each cell says
 //! whether its content is of this execution. The records of a cell lie side by side, oldest first, because
-//! each access looks at all of them: a piece of memory that is full is left for one of twice its size.
+//! each access looks at all of them: a piece of memory that is full is left for one of twice its size. It is
+//! kept for the next execution, because that makes the same accesses.
+
+use std::ops::Range;
 
 use raddle_vocab::MappingChange;
 use rustc_hash::FxHashMap;
@@ -18,6 +21,8 @@ use super::clock::List;
 const PAGE: u64 = 64;
 /// Pages that are found without hashing, at most.
 const RECENT: u64 = 64;
+/// Ranges whose pages are remembered, at most.
+const RANGES: usize = 256;
 /// The number of no page.
 const NONE: u32 = u32::MAX;
 /// Sizes of pieces of memory for records: the powers of 2.
@@ -204,7 +209,7 @@ struct Cell {
     run: u32,
     /// Its oldest record, and how many there are.
     first: u32,
-    len: u32,
+    fill: Fill,
     /// Clocks of what lies in it.
     clocks: List,
     marks: Marks,
@@ -223,10 +228,45 @@ pub(super) struct Marks {
     pub object_size: u8,
 }
 
+/// How many records a cell has, and in the upper bits for how many it has room: for none if they are 0, else
+/// for a power of 2.
+#[derive(Clone, Copy, Debug)]
+struct Fill(u32);
+
+impl Fill {
+    /// No records, and no room for any.
+    const NONE: Fill = Fill(0);
+    /// Where the size of the room stands.
+    const ROOM: u32 = 27;
+
+    #[inline]
+    fn len(self) -> usize {
+        (self.0 & ((1 << Self::ROOM) - 1)) as usize
+    }
+
+    #[inline]
+    fn room(self) -> usize {
+        (1 << (self.0 >> Self::ROOM)) >> 1
+    }
+
+    /// So many records in the same room.
+    #[inline]
+    fn with(self, len: usize) -> Self {
+        debug_assert!(len <= self.room());
+        Fill(self.0 >> Self::ROOM << Self::ROOM | len as u32)
+    }
+
+    /// The same records in a room of twice the size, or for one.
+    #[inline]
+    fn grown(self) -> Self {
+        Fill(self.0 + (1 << Self::ROOM))
+    }
+}
+
 const UNMET: Cell = Cell {
     run: 0,
     first: 0,
-    len: 0,
+    fill: Fill::NONE,
     clocks: List::NONE,
     marks: Marks { carriers: 0, forbidden: 0, objects: 0, object_size: 0 },
 };
@@ -234,8 +274,8 @@ const UNMET: Cell = Cell {
 impl Cell {
     /// Where its records are.
     #[inline]
-    fn range(&self) -> std::ops::Range<usize> {
-        self.first as usize..self.first as usize + self.len as usize
+    fn range(&self) -> Range<usize> {
+        self.first as usize..self.first as usize + self.fill.len()
     }
 }
 
@@ -246,6 +286,12 @@ pub(super) struct Shadow {
     cells: Vec<Cell>,
     /// The first cell of each page, by the page's number.
     pages: FxHashMap<u64, u32>,
+    /// The numbers of the pages, in the order in which they came.
+    numbers: Vec<u64>,
+    /// For each of them the last execution in which a cell of it was met.
+    met: Vec<u32>,
+    /// What pages there are in ranges that are asked for in each execution, by their beginnings.
+    ranges: [PagesWithin; RANGES],
     /// Pages looked up lately and their first cells, by the low bits of their numbers.
     recent: [(u64, u32); RECENT as usize],
     records: Vec<Record>,
@@ -260,6 +306,9 @@ impl Default for Shadow {
         Shadow {
             cells: Vec::new(),
             pages: FxHashMap::default(),
+            numbers: Vec::new(),
+            met: Vec::new(),
+            ranges: std::array::from_fn(|_| PagesWithin::default()),
             recent,
             records: Vec::new(),
             left: Default::default(),
@@ -272,16 +321,26 @@ impl Default for Shadow {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CellRef(u32);
 
+/// The pages within a range.
+#[derive(Debug, Default)]
+struct PagesWithin {
+    /// Its first cell, and the one behind the last.
+    range: (u64, u64),
+    /// How many pages there were when this was found out.
+    seen: usize,
+    /// Which of them have a cell in the range: their numbers and places among all, in order.
+    pages: Vec<(u64, u32)>,
+}
+
 impl Shadow {
     /// Forgets everything.
     pub fn reset(&mut self) {
         if self.run == u32::MAX {
             self.cells.iter_mut().for_each(|cell| cell.run = 0);
+            self.met.fill(0);
             self.run = 0;
         }
         self.run += 1;
-        self.records.clear();
-        self.left.iter_mut().for_each(Vec::clear);
     }
 
     /// The cell, and whether it is met for the first time.
@@ -295,19 +354,22 @@ impl Shadow {
         let state = self.state(at);
         let fresh = state.run != run;
         if fresh {
-            // Objects stay where they are from one execution to the next.
+            // Objects stay where they are from one execution to the next, and so does the room for records.
             let marks = Marks { carriers: 0, forbidden: 0, ..state.marks };
-            *state = Cell { run, marks, ..UNMET };
+            *state = Cell { run, first: state.first, fill: state.fill.with(0), clocks: List::NONE, marks };
+            self.met[at.0 as usize / PAGE as usize] = run;
         }
         (at, fresh)
     }
 
     #[cold]
     fn page(&mut self, page: u64) -> u32 {
-        let cells = &mut self.cells;
+        let (cells, numbers, met) = (&mut self.cells, &mut self.numbers, &mut self.met);
         let first = *self.pages.entry(page).or_insert_with(|| {
             let first = cells.len();
             cells.resize(first + PAGE as usize, UNMET);
+            numbers.push(page);
+            met.push(0);
             first as u32
         });
         self.recent[(page % RECENT) as usize] = (page, first);
@@ -358,32 +420,35 @@ impl Shadow {
     /// Adds a record.
     #[inline]
     pub fn push(&mut self, at: CellRef, record: &Record) {
-        let cell = self.cells[at.0 as usize];
-        if cell.len == 0 || cell.len.is_power_of_two() {
+        let cell = &self.cells[at.0 as usize];
+        if cell.fill.len() == cell.fill.room() {
             self.grow(at);
         }
         let cell = &mut self.cells[at.0 as usize];
-        self.records[cell.first as usize + cell.len as usize] = *record;
-        cell.len += 1;
+        let len = cell.fill.len();
+        self.records[cell.first as usize + len] = *record;
+        cell.fill = cell.fill.with(len + 1);
     }
 
     /// Moves the records of a cell to a piece that has room for twice as many, or for one.
+    #[cold]
     fn grow(&mut self, at: CellRef) {
         let cell = self.cells[at.0 as usize];
-        let size = (cell.len as usize * 2).max(1);
-        let first = match self.left[size.trailing_zeros() as usize].pop() {
+        let fill = cell.fill.grown();
+        let first = match self.left[fill.room().trailing_zeros() as usize].pop() {
             Some(first) => first,
             None => {
                 let first = self.records.len();
-                self.records.resize(first + size, Record::new(0, Touching::Read, 0, 0, 0));
+                self.records.resize(first + fill.room(), Record::new(0, Touching::Read, 0, 0, 0));
                 first as u32
             }
         };
-        if cell.len != 0 {
+        if cell.fill.room() != 0 {
             self.records.copy_within(cell.range(), first as usize);
-            self.left[cell.len.trailing_zeros() as usize].push(cell.first);
+            self.left[cell.fill.room().trailing_zeros() as usize].push(cell.first);
         }
-        self.cells[at.0 as usize].first = first;
+        let cell = &mut self.cells[at.0 as usize];
+        (cell.first, cell.fill) = (first, fill);
     }
 
     /// Forgets the records of the bytes.
@@ -398,7 +463,8 @@ impl Shadow {
                 kept += 1;
             }
         }
-        self.cells[at.0 as usize].len = (kept - range.start) as u32;
+        let cell = &mut self.cells[at.0 as usize];
+        cell.fill = cell.fill.with(kept - range.start);
     }
 
     /// What has to be known of the bytes of the cell.
@@ -422,8 +488,44 @@ impl Shadow {
             self.pages.iter().map(|(&page, &first)| (page, first)).filter(|(page, _)| pages.contains(page)).collect()
         };
         found.sort_unstable();
-        let cells = found.into_iter().flat_map(|(page, first)| (0..PAGE).map(move |index| (page, first, index)));
-        let met = cells.filter(|&(_, first, index)| self.cells[first as usize + index as usize].run == self.run);
-        met.map(|(page, _, index)| page * PAGE + index).filter(|cell| (from..to).contains(cell)).collect()
+        let mut cells = Vec::new();
+        for (page, first) in found {
+            self.add_met(page, first, &(from..to), &mut cells);
+        }
+        cells
+    }
+
+    /// The same for a range that is asked for in each execution. It costs what was met in it.
+    pub fn known_cells_again(&mut self, from: u64, to: u64) -> Vec<u64> {
+        let mut cells = Vec::new();
+        let slot = (from.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize % RANGES;
+        let within = &mut self.ranges[slot];
+        if within.range != (from, to) {
+            *within = PagesWithin { range: (from, to), ..PagesWithin::default() };
+        }
+        if within.seen != self.numbers.len() {
+            let pages = from / PAGE..to.div_ceil(PAGE);
+            let new = self.numbers.iter().zip(0..).skip(within.seen).filter(|(page, _)| pages.contains(page));
+            within.pages.extend(new.map(|(&page, place)| (page, place)));
+            within.pages.sort_unstable();
+            within.seen = self.numbers.len();
+        }
+        if !within.pages.is_empty() {
+            let pages = std::mem::take(&mut within.pages);
+            for &(page, place) in &pages {
+                self.add_met(page, place * PAGE as u32, &(from..to), &mut cells);
+            }
+            self.ranges[slot].pages = pages;
+        }
+        cells
+    }
+
+    /// Adds the cells of a page that lie in the range and were met in this execution.
+    fn add_met(&self, page: u64, first: u32, range: &Range<u64>, into: &mut Vec<u64>) {
+        if self.met[first as usize / PAGE as usize] != self.run {
+            return;
+        }
+        let cells = self.cells[first as usize..].iter().zip(page * PAGE..(page + 1) * PAGE);
+        into.extend(cells.filter(|(cell, at)| cell.run == self.run && range.contains(at)).map(|(_, at)| at));
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use raddle_vocab::policy::mix;
-use raddle_vocab::{MemOrder, OpKind, Words};
+use raddle_vocab::{MappingChange, MemOrder, OpKind, Words};
 
 use super::{AccessPosition, RaceDetector, Touching};
 use crate::execution::{Access, AccessKind, Event, Execution};
@@ -387,4 +387,89 @@ fn initialising_and_destroying_race_with_unordered_uses() {
     trace.step(2, OpKind::Unlock, LOCK, 0);
     trace.step(2, OpKind::MutexDestroy, LOCK, 0);
     assert_eq!(trace.races(), []);
+}
+
+/// Where the stacks of threads 1 and 2 are, in tests.
+const STACKS: [(u64, u64); 2] = [(0x10_0000, 0x4000), (0x10_4000, 0x4000)];
+
+fn end_of_thread(trace: &mut TraceBuilder, thread: u16) {
+    let (start, size) = STACKS[usize::from(thread) - 1];
+    trace.access(thread, AccessKind::Mapping(MappingChange::ThreadEnd), start, size);
+    trace.step(thread, OpKind::ThreadEnd, 0, 0);
+}
+
+/// What lies on a stack is met in some executions and not in others, and before or behind the end.
+#[test]
+fn the_end_of_a_thread_races_with_what_others_do_on_its_stack() {
+    let ended = Touching::Mapping(MappingChange::ThreadEnd);
+    let mut detector = RaceDetector::new();
+    let mut races = |accesses: &[(bool, u16, u64)]| -> Vec<(Touching, Touching, u64)> {
+        let mut trace = TraceBuilder::new();
+        let (before, behind): (Vec<_>, Vec<_>) = accesses.iter().partition(|(is_before, ..)| *is_before);
+        before.iter().for_each(|&&(_, thread, addr)| trace.access(thread, AccessKind::Read, addr, 4));
+        end_of_thread(&mut trace, 1);
+        behind.iter().for_each(|&&(_, thread, addr)| trace.access(thread, AccessKind::Read, addr, 4));
+        end_of_thread(&mut trace, 2);
+        let expected = trace.races();
+        let found = detector.races(&trace.0);
+        let found: Vec<_> = found.iter().map(|race| (race.first.what, race.second.what, race.addr)).collect();
+        assert_eq!(found, expected, "an earlier execution shows");
+        found
+    };
+    let (first, last) = (STACKS[0].0, STACKS[0].0 + STACKS[0].1 - 4);
+    assert_eq!(races(&[]), []);
+    assert_eq!(races(&[(true, 2, first)]), [(Touching::Read, ended, first)]);
+    assert_eq!(races(&[]), []);
+    assert_eq!(races(&[(true, 2, last)]), [(Touching::Read, ended, last)]);
+    assert_eq!(races(&[(true, 2, first), (true, 2, last)]).len(), 2);
+    assert_eq!(races(&[(true, 1, first), (true, 1, last), (true, 2, last + 4)]), []);
+    assert_eq!(races(&[(false, 2, last)]), [(ended, Touching::Read, last)]);
+    assert_eq!(races(&[(false, 0, first), (true, 0, last)]).len(), 2);
+    assert_eq!(races(&[(false, 0, first - 4), (true, 0, last + STACKS[1].1 + 4)]), []);
+}
+
+/// A random execution of three threads, whose stacks begin and end in the middle of pages.
+fn random_execution(seed: u64) -> TraceBuilder {
+    let mut draws = 0;
+    let mut draw = |below: u64| {
+        draws += 1;
+        mix(seed.wrapping_mul(1000) + draws) % below
+    };
+    let mut trace = TraceBuilder::new();
+    let mut running = vec![0, 1, 2];
+    for _ in 0..draw(60) {
+        let thread = running[draw(running.len() as u64) as usize];
+        let (start, size) = STACKS[draw(2) as usize];
+        let addr = start - 0x40 + draw(3) * (size / 2 + 8) + draw(0x80);
+        match draw(12) {
+            0 if thread != 0 => {
+                end_of_thread(&mut trace, thread);
+                running.retain(|&other| other != thread);
+            }
+            1 => trace.step(thread, OpKind::Lock, LOCK, 0),
+            2 => trace.step(thread, OpKind::Unlock, LOCK, 0),
+            3 => trace.access_at(3, thread, AccessKind::Alloc, addr & !7, 8 + draw(40)),
+            4 => trace.access_at(4, thread, AccessKind::Free, addr & !7, 8 + draw(40)),
+            5 => trace.access_at(5, thread, AccessKind::Mapping(MappingChange::Unmap), addr & !0xff, 0x100),
+            6..=8 => trace.access_at(10 + draw(3), thread, AccessKind::Write, addr, 1 + draw(8)),
+            _ => trace.access_at(20 + draw(3), thread, AccessKind::Read, addr, 1 + draw(8)),
+        }
+    }
+    trace
+}
+
+/// Room for records and pages of stacks are kept from one execution to the next.
+#[test]
+fn earlier_executions_do_not_show() {
+    let mut kept = RaceDetector::new();
+    let mut races = 0;
+    for seed in 0..2000 {
+        let trace = random_execution(seed);
+        let mut fresh = RaceDetector::new();
+        let expected = fresh.races(&trace.0);
+        races += expected.len();
+        assert_eq!(kept.races(&trace.0), expected, "seed {seed}");
+        assert_eq!(kept.memory_errors(), fresh.memory_errors(), "seed {seed}");
+    }
+    assert!(races > 1000, "{races} races");
 }

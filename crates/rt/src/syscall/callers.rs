@@ -230,6 +230,10 @@ fn lies_in(segments: &Segments, address: usize) -> bool {
 
 /// Whether the address lies in a segment of the executable or of a library.
 pub fn is_in_module(address: usize) -> bool {
+    // Nearly always it is code of the program, the runtime or the C library: the loader has a longer list.
+    if lies_in(&CODE, address) || startup::is_runtime_code(address as u64) || C.contains(address) {
+        return true;
+    }
     let mut search = Search { address, start: 0, end: 0 };
     // SAFETY: the callback writes to `search` only.
     unsafe { dl_iterate_phdr(find_segment, (&raw mut search).cast()) };

@@ -111,6 +111,9 @@ fn any_range(kind: u8, address: u64, size: u64, pc: u64) {
         return;
     }
     dead_frames::look(address, pc);
+    if let Ok(size) = u16::try_from(size) {
+        return trace::push([record::header(kind, 0, hot.tid, count), address, record::pack_pc(pc, size)]);
+    }
     let kind = if kind == record::READ { record::READ_RANGE } else { record::WRITE_RANGE };
     trace::push([record::header(kind, 0, hot.tid, count), address, record::pack_pc(pc, 0), size]);
 }

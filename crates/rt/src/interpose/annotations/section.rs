@@ -6,7 +6,7 @@
 //! another thread holds it, so what a section does is seen at once or not at all. Sections may be
 //! nested. Without raddle they do nothing.
 
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use raddle_vocab::{MutexKind, OpKind, Outcome, SECTION};
 use raddle_wire::role;
@@ -37,9 +37,24 @@ impl Section {
 /// Whether functions are hooked because some of them are sections.
 pub static HAS_FUNCTIONS: AtomicBool = AtomicBool::new(false);
 
-/// Looks whether the program has functions that are sections: called at the start.
+/// The roles that functions of the program have, a bit each.
+static ROLES: AtomicU64 = AtomicU64::new(0);
+
+/// Where the program begins.
+static ENTRY: AtomicU64 = AtomicU64::new(0);
+
+/// Looks which functions the host has found in the program: called at the start.
 pub fn prepare() {
-    HAS_FUNCTIONS.store(functions().any(|function| function.role == role::SECTION), Ordering::Relaxed);
+    // SAFETY: reads the auxiliary vector.
+    ENTRY.store(unsafe { libc::getauxval(libc::AT_ENTRY) }, Ordering::Relaxed);
+    let roles = functions().fold(0, |roles, function| roles | 1 << (function.role % 64));
+    ROLES.store(roles, Ordering::Relaxed);
+    HAS_FUNCTIONS.store(has(role::SECTION), Ordering::Relaxed);
+}
+
+/// Whether a function of the program has the role.
+fn has(role: u64) -> bool {
+    ROLES.load(Ordering::Relaxed) & 1 << role != 0
 }
 
 /// A function that the host has found in the program.
@@ -53,8 +68,7 @@ struct Function {
 fn functions() -> impl Iterator<Item = Function> {
     // SAFETY: the control page stays mapped; the host wrote the table before the target started.
     let control = unsafe { &*process().control };
-    // SAFETY: reads the auxiliary vector.
-    let entry = unsafe { libc::getauxval(libc::AT_ENTRY) };
+    let entry = ENTRY.load(Ordering::Relaxed);
     let count = (control.function_count as usize).min(control.functions.len());
     control.functions[..count].iter().map(move |&[start, end, role]| Function {
         start: entry.wrapping_add(start),
@@ -67,7 +81,7 @@ fn functions() -> impl Iterator<Item = Function> {
 pub fn is_called_in(role: u64, pc: u64) -> bool {
     // What does not return may be the last instruction of its function.
     let call = pc.wrapping_sub(1);
-    functions().any(|function| function.role == role && (function.start..function.end).contains(&call))
+    has(role) && functions().any(|function| function.role == role && (function.start..function.end).contains(&call))
 }
 
 /// Whether the operation of the thread has to wait while another thread is inside a section.
