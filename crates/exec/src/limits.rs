@@ -3,7 +3,7 @@
 use raddle_wire::limit;
 
 /// Each bit of the control block's word with its message.
-const SENTENCES: [(u64, &str); 29] = [
+const SENTENCES: [(u64, &str); 30] = [
     (limit::SOCKET, "a socket was used: what its other end does is not controlled, and cannot be undone between runs"),
     (
         limit::SHARED_MEMORY,
@@ -57,6 +57,11 @@ const SENTENCES: [(u64, &str); 29] = [
         limit::IDLE_ROUNDS,
         "a run was stopped because a thread goes round in a loop without an effect while others could run; only a few \
          such rounds are tried",
+    ),
+    (
+        limit::COUNTED_ROUNDS,
+        "a run was stopped because a thread waits in a loop that leaves something behind in each round, such as a \
+         count or a line of a log; only a few such rounds are tried",
     ),
     (
         limit::TIME_ALONE,

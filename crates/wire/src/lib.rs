@@ -336,6 +336,8 @@ pub mod limit {
     pub const PROTECTION: u64 = 1 << 27;
     /// The same memory was mapped at two addresses.
     pub const VIEWS: u64 = 1 << 28;
+    /// A run was stopped because a thread waited in a loop that leaves something behind in each round.
+    pub const COUNTED_ROUNDS: u64 = 1 << 29;
 }
 
 /// Bits of [`Job::flags`].

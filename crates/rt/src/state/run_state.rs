@@ -276,6 +276,10 @@ pub struct RunState {
     pub watch: idle_rounds::Watch,
     /// Whether threads are watched before they have gone on for long, because places are known.
     pub watches_early: bool,
+    /// Transitions of threads that were not going round ([`crate::sched::counted_rounds`]).
+    pub progress: u32,
+    /// Rounds since then that others could have ended.
+    pub counted_rounds: u32,
     /// Whether a thread was left because it had gone on for long.
     pub any_left: bool,
     /// Number of threads with the status [`ThreadStatus::AtSpinRead`].
@@ -393,6 +397,8 @@ impl RunState {
             streak: (0, 0),
             watch: idle_rounds::Watch::NONE,
             watches_early: false,
+            progress: 0,
+            counted_rounds: 0,
             any_left: false,
             at_spin_reads: 0,
             dump_for: 0,
