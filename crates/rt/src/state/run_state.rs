@@ -294,6 +294,9 @@ pub struct RunState {
     pub waits_timed: bool,
     /// Whether the call under way, which is input or output to the search, uses memory only.
     pub uses_memory_only: bool,
+    /// Whether the running thread goes on with what is held and what the call was given
+    /// ([`crate::state_key::goes_on_with`]).
+    pub goes_on: bool,
     /// Whether threads go on by time alone, and all scripted parties are done.
     pub is_over: bool,
     /// When the clocks of threads and the real one showed the same.
@@ -418,6 +421,7 @@ impl RunState {
             observes_time: false,
             waits_timed: false,
             uses_memory_only: false,
+            goes_on: false,
             is_over: false,
             real_start: RealStart::NONE,
             used_files: false,
