@@ -1,9 +1,9 @@
 //! Messages about what a run did that is not modelled or cannot be undone.
 
-use raddle_wire::limit;
+use raddle_wire::{limit, no_key};
 
 /// Each bit of the control block's word with its message.
-const SENTENCES: [(u64, &str); 29] = [
+const SENTENCES: [(u64, &str); 30] = [
     (limit::SOCKET, "a socket was used: what its other end does is not controlled, and cannot be undone between runs"),
     (
         limit::SHARED_MEMORY,
@@ -59,6 +59,11 @@ const SENTENCES: [(u64, &str); 29] = [
          such rounds are tried",
     ),
     (
+        limit::COUNTED_ROUNDS,
+        "a run was stopped because a thread waits in a loop that leaves something behind in each round, such as a \
+         count or a line of a log; only a few such rounds are tried",
+    ),
+    (
         limit::TIME_ALONE,
         "threads sleep or wait with time-outs again and again: when the clients were done, a run ended after a few \
          of these rounds",
@@ -92,6 +97,36 @@ const SENTENCES: [(u64, &str); 29] = [
     ),
     (limit::HEAP, "a thread wanted more memory than threads of a program get that is observed under an emulator"),
 ];
+
+/// Why states have no keys, in the order of the numbers in [`no_key`].
+const WITHOUT_KEY: [&str; 15] = [
+    "the run has no snapshot",
+    "the kernel's state was changed",
+    "something was used that keys do not cover, such as a file",
+    "a channel is nearly full",
+    "a timed wait was begun",
+    "time has passed, and clocks are read",
+    "a timer was used",
+    "a signal was used",
+    "a stream was locked",
+    "a named semaphore was used",
+    "a thread is inside an atomic section",
+    "a thread is in the middle of a round of busy waiting",
+    "a thread is in the middle of a transition",
+    "a thread is in a call of which not all is known that it goes on with",
+    "too much memory differs, or what sockets and channels hold is not known",
+];
+
+/// What log lines about keys are asked for by: `RADDLE_LOG=exec::keys=debug`.
+const KEYS: &str = "raddle_exec::keys";
+
+/// Logs why the state behind so many events cannot be compared with others.
+pub(crate) fn log_no_key(word: u64, events: usize) {
+    let reason = (word as u8).checked_sub(no_key::NO_SNAPSHOT).and_then(|at| WITHOUT_KEY.get(usize::from(at)));
+    let why = reason.copied().unwrap_or("for no known reason");
+    let (thread, pc) = (word >> 8 & 0xff, word >> 16);
+    tracing::debug!(target: KEYS, events, thread, pc = format_args!("{pc:#x}"), "a state has no key: {why}");
+}
 
 /// The messages for a set of bits. Bits without a message (a newer runtime, or a program that wrote
 /// there) are reported as a number.

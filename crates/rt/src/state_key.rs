@@ -44,6 +44,7 @@
 
 use raddle_vocab::OpKind;
 use raddle_vocab::policy::mix;
+use raddle_wire::no_key;
 use raddle_wire::record::flag;
 
 use crate::arch::context::float_state;
@@ -88,6 +89,13 @@ pub fn holds(value: u64) {
     *held = held.rotate_left(1).wrapping_add(value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
 }
 
+/// The running thread is in a call that goes on with its arguments, what keys cover and this value, and with
+/// nothing else: an operation of it that is not the first one may be compared, too.
+pub fn goes_on_with(value: u64) {
+    holds(value);
+    run().goes_on = true;
+}
+
 /// Whether the operation is the second half of one that began with the same call. A lock behind
 /// another operation of its call ends a timed wait; the thread's stage says how it ended.
 fn is_second_half(kind: OpKind) -> bool {
@@ -109,6 +117,7 @@ pub fn arrived(op: &AnnouncedOp) {
     let (now, here) = (registers(), &raw const low as usize);
     let held = core::mem::take(&mut run.held);
     let uses_memory_only = core::mem::take(&mut run.uses_memory_only);
+    let goes_on = core::mem::take(&mut run.goes_on);
     let is_own = |address: usize| (low..high).contains(&address);
     match take_call() {
         // The first operation of a call.
@@ -116,6 +125,8 @@ pub fn arrived(op: &AnnouncedOp) {
             let is_known = is_own(here) && call.pc == op.pc && (uses_memory_only || is_in_registers(&call, op));
             *entry = Entry { registers: now, arguments: call, held, float: float_state(), is_known };
         }
+        // Its registers are those of the call.
+        _ if goes_on => (entry.held, entry.is_known) = (held, entry.is_known && is_followed(op)),
         // What the runtime has found out by the first one is not known.
         _ => entry.is_known &= is_second_half(op.kind),
     }
@@ -129,7 +140,7 @@ fn is_in_registers(call: &CallArguments, op: &AnnouncedOp) -> bool {
 /// Records the key of the present state, behind the schedule. Where one thread alone can step, there is
 /// none: the state behind its step says as much.
 pub fn record() {
-    trace::key(0, if is_comparable() { key() } else { [0; 2] });
+    trace::key(0, obstacle().map_or_else(key, |why| [0, why]));
 }
 
 /// Runs whose ends are all checked, and which ones are later: the check costs more than a short run.
@@ -157,25 +168,41 @@ fn is_party(fiber: &Fiber) -> bool {
     fiber.private.party.is_some()
 }
 
-/// Whether the state is all in memory, and known.
-fn is_comparable() -> bool {
+/// Why the state is not all in memory, or not known, as a word for the host; `None` if it can be compared.
+fn obstacle() -> Option<u64> {
     let run = run();
-    process().snapshot.is_taken()
-        && !undo::has_changes()
-        && !run.used_files
-        && !run.is_crowded
-        && !run.waits_timed
-        && !has_noticeable_time()
-        && !run.timers.is_used()
-        && !run.signals.is_used()
-        && !run.stream_locks.is_used()
-        && !run.names.is_used()
-        && !run.section.is_entered()
-        && (0..run.threads).all(|tid| !detector::is_inside_round(tid) && !is_between_accesses(&run.fibers[tid]))
-        && (0..run.threads).all(|tid| {
-            let fiber = &run.fibers[tid];
-            !is_live(fiber) || is_fresh(fiber) || is_party(fiber) || entries(tid).is_known
-        })
+    let of_run = [
+        (!process().snapshot.is_taken(), no_key::NO_SNAPSHOT),
+        (undo::has_changes(), no_key::KERNEL),
+        (run.used_files, no_key::FILES),
+        (run.is_crowded, no_key::CROWDED),
+        (run.waits_timed, no_key::TIMED_WAIT),
+        (has_noticeable_time(), no_key::TIME),
+        (run.timers.is_used(), no_key::TIMER),
+        (run.signals.is_used(), no_key::SIGNAL),
+        (run.stream_locks.is_used(), no_key::STREAM),
+        (run.names.is_used(), no_key::NAMES),
+        (run.section.is_entered(), no_key::SECTION),
+    ];
+    if let Some((_, reason)) = of_run.into_iter().find(|(is_so, _)| *is_so) {
+        return Some(no_key::word(reason, 0, 0));
+    }
+    (0..run.threads).find_map(|tid| {
+        let reason = obstacle_of(tid)?;
+        Some(no_key::word(reason, tid as u16, run.fibers[tid].pending.pc))
+    })
+}
+
+/// Why what a thread does next is not known.
+fn obstacle_of(tid: usize) -> Option<u8> {
+    let fiber = &run().fibers[tid];
+    let is_followed = !is_live(fiber) || is_fresh(fiber) || is_party(fiber) || entries(tid).is_known;
+    match () {
+        () if detector::is_inside_round(tid) => Some(no_key::ROUND),
+        () if is_between_accesses(fiber) => Some(no_key::ACCESS),
+        () if !is_followed => Some(no_key::CALL),
+        () => None,
+    }
 }
 
 /// Whether time has passed, and may be read.
@@ -227,7 +254,7 @@ fn key() -> [u64; 2] {
     let is_known = net::digest::digest(|name, value| sum.add(name, value))
         && channels::digest(|name, value| sum.add(name, value))
         && memory(&mut sum);
-    if is_known { sum.0 } else { [0; 2] }
+    if is_known { sum.0 } else { [0, no_key::word(no_key::TOO_MUCH, 0, 0)] }
 }
 
 fn words(start: u64, words: &[u64]) -> u64 {

@@ -32,7 +32,7 @@ pub mod tap;
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Changes whenever the meaning of a byte in the file changes.
-pub const PROTOCOL_VERSION: u32 = 27;
+pub const PROTOCOL_VERSION: u32 = 28;
 /// First word of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"raddle\0\x01");
 /// Environment variable that holds the descriptor of the file; without it the runtime stays
@@ -336,6 +336,49 @@ pub mod limit {
     pub const PROTECTION: u64 = 1 << 27;
     /// The same memory was mapped at two addresses.
     pub const VIEWS: u64 = 1 << 28;
+    /// A run was stopped because a thread waited in a loop that leaves something behind in each round.
+    pub const COUNTED_ROUNDS: u64 = 1 << 29;
+}
+
+/// Why a state has no key. The word of a record of a key whose first word is 0: one of these, the thread that
+/// is the reason in the next byte, and its program counter above.
+pub mod no_key {
+    /// The run has no snapshot to be compared with.
+    pub const NO_SNAPSHOT: u8 = 1;
+    /// The kernel's state was changed.
+    pub const KERNEL: u8 = 2;
+    /// Something was used that keys do not cover: a file, a descriptor of another kind.
+    pub const FILES: u8 = 3;
+    /// A channel holds so much that its bytes say too little.
+    pub const CROWDED: u8 = 4;
+    /// A timed wait was begun.
+    pub const TIMED_WAIT: u8 = 5;
+    /// Time has passed, and clocks are read.
+    pub const TIME: u8 = 6;
+    /// A timer was used.
+    pub const TIMER: u8 = 7;
+    /// A signal was used.
+    pub const SIGNAL: u8 = 8;
+    /// A stream was locked.
+    pub const STREAM: u8 = 9;
+    /// A named semaphore was used.
+    pub const NAMES: u8 = 10;
+    /// A thread is inside an atomic section.
+    pub const SECTION: u8 = 11;
+    /// A thread is in the middle of a round of busy waiting.
+    pub const ROUND: u8 = 12;
+    /// A thread is in the middle of a transition.
+    pub const ACCESS: u8 = 13;
+    /// A thread is in a call of which the runtime does not know what it goes on with.
+    pub const CALL: u8 = 14;
+    /// Too much memory differs from the root, or what sockets and channels hold is not known.
+    pub const TOO_MUCH: u8 = 15;
+
+    /// The word for a reason, and the thread with its program counter.
+    #[must_use]
+    pub const fn word(reason: u8, thread: u16, pc: u64) -> u64 {
+        reason as u64 | ((if thread < 0xff { thread } else { 0xff }) as u64) << 8 | pc << 16
+    }
 }
 
 /// Bits of [`Job::flags`].

@@ -433,7 +433,7 @@ pub(super) fn reason_of(incomplete: IncompleteReason) -> Reason {
             "more threads competed for a barrier than fit into a round, and not every choice of them was tried"
         }
         IncompleteReason::Rounds => {
-            "a thread goes round in a loop without an effect while others could run; only a few such rounds were tried"
+            "a thread goes round in a loop while others could run; only a few such rounds were tried"
         }
         IncompleteReason::Stopped => "the search stopped at the first error (--stop-at-first)",
         IncompleteReason::MemoryModel(what) => {

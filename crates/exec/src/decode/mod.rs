@@ -778,7 +778,12 @@ fn key(header: Header, body: &[u64], into: &mut Execution) {
         into.keys = vec![StateKey::REVOKED];
     } else if into.keys.len() <= into.events.len() {
         into.keys.resize(into.events.len(), StateKey::UNKNOWN);
-        into.keys.push(StateKey(u128::from(body[0]) | u128::from(body[1]) << 64));
+        let is_known = body[0] != 0;
+        if !is_known {
+            crate::limits::log_no_key(body[1], into.events.len());
+        }
+        let key = StateKey(u128::from(body[0]) | u128::from(body[1]) << 64);
+        into.keys.push(if is_known { key } else { StateKey::UNKNOWN });
     }
 }
 

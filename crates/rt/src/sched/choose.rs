@@ -7,7 +7,7 @@ use raddle_wire::job_flag;
 use crate::interpose::process::{couriers, timers};
 use crate::interpose::sync::histories;
 use crate::sched::enabled::{CanStep, enabled};
-use crate::sched::{diverge, fairness, finish, mark, real_time, timeouts};
+use crate::sched::{counted_rounds, diverge, fairness, finish, mark, real_time, timeouts};
 use crate::spinloop::{awaits, detector};
 use crate::state::{ThreadStatus, process, run};
 use crate::state_key;
@@ -17,7 +17,7 @@ use crate::state_key;
 #[inline(always)]
 pub fn next_thread() -> Option<usize> {
     if run().steps >= process().plan.examine_at {
-        return Some(detector::examined_thread());
+        return Some(thread_alone());
     }
     let plan = &process().plan;
     if plan.at < plan.len {
@@ -31,6 +31,13 @@ pub fn next_thread() -> Option<usize> {
         return least_rank();
     }
     next_by_policy()
+}
+
+/// The thread that shall run alone.
+#[cold]
+#[inline(never)]
+fn thread_alone() -> usize {
+    if counted_rounds::is_on_trial() { counted_rounds::thread_on_trial() } else { detector::examined_thread() }
 }
 
 /// The thread that the schedule names is to be held back, or it cannot go on, unless a timer goes off

@@ -10,6 +10,7 @@ use raddle_wire::{Job, MAX_JOBS, MAX_SEGMENTS, Segment, config_flag, mode, state
 use crate::arch::context;
 use crate::interpose::sync::histories;
 use crate::restore::checkpoint;
+use crate::sched::counted_rounds;
 use crate::spinloop::{knowledge, proof};
 use crate::state::{Handover, ProcessState, process, run};
 use crate::syscall::{self, syscall};
@@ -295,4 +296,5 @@ fn close(job: &mut Job, start: *mut u64, status: RunStatus, code: i32) {
     job.trace_bytes = (run.hot.next as usize - start as usize) as u64;
     job.awaits = knowledge::places_found();
     proof::forget();
+    counted_rounds::run_is_over();
 }

@@ -27,7 +27,7 @@ use crate::arch::entry::registers;
 use crate::interpose::sync::histories;
 use crate::sched::controller::name_limit;
 use crate::sched::enabled::{CanStep, enabled};
-use crate::sched::{self, fairness, finish, timeouts};
+use crate::sched::{self, counted_rounds, fairness, finish, timeouts};
 use crate::spinloop::knowledge::{self, restart_run};
 use crate::spinloop::observation::{self, Change};
 use crate::spinloop::proof;
@@ -116,7 +116,12 @@ pub fn arriving(op: &AnnouncedOp) {
     if site == watch.site {
         run().watch.active = false;
         match observation::change(op.pc) {
-            Change::More => has_effect(op.pc),
+            Change::More => {
+                has_effect(op.pc);
+                if run().watch.others {
+                    counted_rounds::effect_seen(op);
+                }
+            }
             // A time that is dead was read for a purpose.
             Change::Nothing if run().me().private.all_readings == watch.readings => idle(site, false),
             Change::Nothing | Change::Time => idle(site, true),

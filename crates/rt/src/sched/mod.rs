@@ -4,6 +4,7 @@
 
 mod choose;
 pub mod controller;
+pub mod counted_rounds;
 pub mod debugger;
 pub mod enabled;
 mod fairness;
@@ -127,7 +128,10 @@ fn note_arrival(kind: OpKind, order: u8, log_size: u8, obj: u64, arg: u64, pc: u
 #[cold]
 #[inline(never)]
 fn watch_arrival(kind: OpKind, order: u8, log_size: u8, obj: u64, arg: u64, pc: u64) {
-    idle_rounds::arriving(&AnnouncedOp { kind, order, log_size, obj, arg, pc });
+    let op = AnnouncedOp { kind, order, log_size, obj, arg, pc };
+    if !counted_rounds::arriving(&op) {
+        idle_rounds::arriving(&op);
+    }
 }
 
 /// Where the stack of the program ends that the running thread has just left for the runtime; 0 if that
@@ -366,6 +370,7 @@ pub fn yield_in_stretch() {
 
 /// Ends the run. Does not return.
 pub fn finish(status: RunStatus, code: i32) -> ! {
+    counted_rounds::give_up();
     if last_round::is_active() {
         last_round::goes_on();
     }
@@ -405,6 +410,7 @@ fn record_end(status: RunStatus) {
 
 /// Gives the run, whose end is recorded, to the controller.
 pub fn hand_over(status: RunStatus, code: i32) -> ! {
+    counted_rounds::give_up();
     run().hot.controlled = false;
     crate::interpose::process::children::end_all();
     crate::sched::debugger::finished();

@@ -250,6 +250,44 @@ pub fn has_idle_places() -> bool {
     examinations(IDLE) == Some(IS_LOOP)
 }
 
+/// Tells places of loops without an end from others.
+const ENDLESS: u64 = 0x656e_646c << 24;
+
+/// A thread that goes round from this place does not end that by itself, and leaves something behind in
+/// each round.
+pub fn note_endless_place(pc: u64) {
+    note_loop(mix(pc ^ ENDLESS));
+    note_loop(IDLE);
+}
+
+/// Whether that was noted.
+pub fn is_endless_place(pc: u64) -> bool {
+    has_idle_places() && is_loop(mix(pc ^ ENDLESS))
+}
+
+/// Tells places of such loops that others may end.
+const CONTESTED: u64 = 0x636f_6e74 << 24;
+
+/// Another thread may end, or see, what a thread does that goes round from this place.
+pub fn note_contested_place(pc: u64) {
+    note_loop(mix(pc ^ CONTESTED));
+}
+
+/// Whether that was noted.
+pub fn is_contested_place(pc: u64) -> bool {
+    is_loop(mix(pc ^ CONTESTED))
+}
+
+/// A thread that went round from this place has ended that by itself.
+pub fn note_trial(pc: u64) {
+    note_fruitless(mix(pc ^ ENDLESS));
+}
+
+/// How often that was noted.
+pub fn trials(pc: u64) -> u64 {
+    examinations(mix(pc ^ ENDLESS)).unwrap_or(IS_LOOP - 1)
+}
+
 /// The counts of the place that threads return to. `None` if there are too many places.
 fn place(pc: u64) -> Option<&'static AtomicU64> {
     let places = knowledge().places.as_chunks::<2>().0;

@@ -276,6 +276,10 @@ pub struct RunState {
     pub watch: idle_rounds::Watch,
     /// Whether threads are watched before they have gone on for long, because places are known.
     pub watches_early: bool,
+    /// Transitions of threads that were not going round ([`crate::sched::counted_rounds`]).
+    pub progress: u32,
+    /// Rounds since then that others could have ended.
+    pub counted_rounds: u32,
     /// Whether a thread was left because it had gone on for long.
     pub any_left: bool,
     /// Number of threads with the status [`ThreadStatus::AtSpinRead`].
@@ -290,6 +294,9 @@ pub struct RunState {
     pub waits_timed: bool,
     /// Whether the call under way, which is input or output to the search, uses memory only.
     pub uses_memory_only: bool,
+    /// Whether the running thread goes on with what is held and what the call was given
+    /// ([`crate::state_key::goes_on_with`]).
+    pub goes_on: bool,
     /// Whether threads go on by time alone, and all scripted parties are done.
     pub is_over: bool,
     /// When the clocks of threads and the real one showed the same.
@@ -393,6 +400,8 @@ impl RunState {
             streak: (0, 0),
             watch: idle_rounds::Watch::NONE,
             watches_early: false,
+            progress: 0,
+            counted_rounds: 0,
             any_left: false,
             at_spin_reads: 0,
             dump_for: 0,
@@ -412,6 +421,7 @@ impl RunState {
             observes_time: false,
             waits_timed: false,
             uses_memory_only: false,
+            goes_on: false,
             is_over: false,
             real_start: RealStart::NONE,
             used_files: false,

@@ -7,6 +7,7 @@ use crate::interpose::process::couriers::{Errand, InterruptibleCall};
 use crate::interpose::process::settings::ThreadSettings;
 use crate::interpose::thread::cancel::Cancel;
 use crate::interpose::thread::schedule::Scheduling;
+use crate::sched::counted_rounds::Rounds;
 use crate::spinloop::awaits;
 use crate::spinloop::libstdcxx_spin::LastPoll;
 use crate::spinloop::locked_poll::LockVisit;
@@ -72,6 +73,8 @@ pub struct ThreadPrivate {
     pub left: u16,
     /// Rounds without an effect since the last one that was seen to have one.
     pub idle_rounds: u16,
+    /// Rounds that leave something behind.
+    pub rounds: Rounds,
     /// Rounds from known places that were seen to have one.
     pub effects: u16,
     /// From how many transitions on it is watched at known places ([`crate::sched::idle_rounds`]).
@@ -186,6 +189,7 @@ impl ThreadPrivate {
         stalled: 0,
         left: 0,
         idle_rounds: 0,
+        rounds: Rounds::NONE,
         effects: 0,
         watch_known_from: 0,
         readings: 0,

@@ -4,6 +4,7 @@
 //! A call that may wait for ever waits for its turn until one of its descriptors is ready. One with
 //! a time-out never waits: the time may be over at any moment.
 
+use raddle_vocab::policy::mix;
 use raddle_vocab::{OpKind, Outcome, io};
 use raddle_wire::limit;
 
@@ -20,6 +21,7 @@ use crate::sched::controller::note_limit;
 use crate::sched::virtual_time;
 use crate::sched::{self, timeouts};
 use crate::state::{AnnouncedOp, ThreadStatus, controlled, process, run};
+use crate::state_key;
 use crate::syscall::libc_real::real;
 use crate::syscall::set_errno;
 
@@ -167,11 +169,23 @@ fn wait_for_any(entries: &[libc::pollfd], pc: u64) -> bool {
     };
     couriers::begin_call(InterruptibleCall::Ends, pc);
     run().me().private.polled = (entries.as_ptr() as usize, entries.len());
+    state_key::goes_on_with(of_entries(entries));
     let arg = io::waits_for(descriptor, libc::POLLIN) | io::OBSERVES | ANY_READY;
     sched::perform(AnnouncedOp::new(OpKind::Io, about, arg, pc), Outcome::Done, 0, 0);
     run().me().private.polled = (0, 0);
     timers::observe();
     couriers::end_call()
+}
+
+/// What a call goes on with that asks about these descriptors: some callers have them in a frame of the
+/// runtime.
+fn of_entries(entries: &[libc::pollfd]) -> u64 {
+    let word = |entry: &libc::pollfd| {
+        u64::from(entry.fd.cast_unsigned())
+            | u64::from(entry.events.cast_unsigned()) << 32
+            | u64::from(entry.revents.cast_unsigned()) << 48
+    };
+    entries.iter().fold(entries.len() as u64, |hash, entry| mix(hash ^ word(entry)))
 }
 
 /// `poll` with one channel, and without a time-out.
@@ -224,8 +238,14 @@ fn ask(entries: &mut [libc::pollfd], milliseconds: i32, pc: u64) -> i32 {
         let is_interrupted = waits && wait_for_any(entries, pc);
         // As in the kernel, each is looked at in its turn.
         let mut ready = 0;
-        for (number, entry) in entries.iter_mut().enumerate() {
+        for number in 0..entries.len() {
             run().me().private.asked = number as u8;
+            if channel(entries[number].fd) != 0 && !slots::are_replaced() {
+                let flags = u64::from(waits) | u64::from(is_interrupted) << 1 | u64::from(can_wait) << 2 | 1 << 3;
+                let place = [number as u64, ready as u64, flags];
+                state_key::goes_on_with(place.iter().fold(of_entries(entries), |hash, word| mix(hash ^ word)));
+            }
+            let entry = &mut entries[number];
             let asks = if milliseconds >= 0 { io::ASKS } else { 0 };
             observe(entry.fd, asks, pc);
             ready += i32::from(look(entry));

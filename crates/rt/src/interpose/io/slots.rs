@@ -58,6 +58,11 @@ impl LookUp {
     pub const NONE: LookUp = LookUp { descriptor: -1, held: -1 };
 }
 
+/// Whether look-ups may be transitions.
+pub fn are_replaced() -> bool {
+    REPLACES.load(Relaxed)
+}
+
 fn counts(descriptor: i32) -> bool {
     REPLACES.load(Relaxed) && regular_files::counts() && (0..MAX_CHANNELS as i32).contains(&descriptor)
 }
