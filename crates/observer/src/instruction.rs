@@ -1,7 +1,7 @@
 //! Which instructions of x86-64 order memory for other threads.
 
 /// Whether it is an atomic instruction or a fence: one with the prefix LOCK, an exchange with memory, or
-/// LFENCE, SFENCE and MFENCE. Plain instructions that the source calls atomic cannot be told from others.
+/// LFENCE, SFENCE and MFENCE.
 pub fn orders_memory(bytes: &[u8]) -> bool {
     const LOCK: u8 = 0xf0;
     const OTHER_PREFIXES: [u8; 10] = [0x66, 0x67, 0xf2, 0xf3, 0x2e, 0x36, 0x3e, 0x26, 0x64, 0x65];

@@ -26,7 +26,7 @@ const SAVED: usize = NUMBERS.len();
 /// Whether it makes no difference to a thread that continues at `pc` that it called the runtime
 /// with the registers `later` instead of `earlier`.
 pub fn are_alike(earlier: &Registers, later: &Registers, pc: u64) -> bool {
-    if earlier.sp != later.sp {
+    if (earlier.sp, earlier.rest) != (later.sp, later.rest) {
         return false;
     }
     let frames = Frames::of(run().hot.stack, later, pc);

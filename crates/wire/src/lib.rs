@@ -32,7 +32,7 @@ pub mod tap;
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Changes whenever the meaning of a byte in the file changes.
-pub const PROTOCOL_VERSION: u32 = 27;
+pub const PROTOCOL_VERSION: u32 = 28;
 /// First word of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"raddle\0\x01");
 /// Environment variable that holds the descriptor of the file; without it the runtime stays
@@ -426,8 +426,8 @@ pub struct PollRound {
     pub pieces: [[AtomicU64; 2]; POLL_PIECES],
 }
 
-/// What the runtime has learned about spin loops, kept from run to run. Only the runtime reads and
-/// writes it. It is in the shared file so that forked runs and the parent share it.
+/// What the runtime has learned about spin loops and atomic operations, kept from run to run. Only the
+/// runtime reads it, and only the runtime writes it once runs are made. It is in the shared file so that forked runs and the parent share it.
 #[repr(C)]
 pub struct SpinKnowledge {
     /// Whether a thread was seen to return to a read without having changed anything.
@@ -467,6 +467,8 @@ pub struct SpinKnowledge {
     pub places: [AtomicU64; 2 * SPIN_PLACES],
     /// Verdicts about reads, by the state of the reading thread and the value that it reads.
     pub table: [AtomicU64; SPIN_ENTRIES],
+    /// Atomic operations of a program that is observed under an emulator.
+    pub atomics: observed::AtomicCode,
 }
 
 /// Part of a schedule: thread `tid` makes `steps` transitions. Then, if `accesses` is not

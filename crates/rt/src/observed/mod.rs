@@ -4,7 +4,9 @@
 //! much without a transition lets others run. The plug-in asks for that by a signal.
 //!
 //! What differs from hooks: an access is seen when it was made, so that no run can be stopped before
-//! one.
+//! one. Atomic operations are scheduling points all the same ([`sites`]).
+
+pub mod sites;
 
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
@@ -13,6 +15,7 @@ use raddle_wire::{config_flag, observed};
 
 use crate::arch::{code, signal};
 use crate::sched::{self, controller, startup, timeouts};
+use crate::spinloop::knowledge;
 use crate::state::{controlled, process, run};
 use crate::syscall::{callers, syscall};
 
@@ -52,6 +55,7 @@ pub fn attach() {
         // SAFETY: the control page stays mapped.
         limits: unsafe { &raw const (*process().control).limits },
         owners: &raw const OWNERS,
+        atomics: sites::atomics(),
     };
     // SAFETY: the plug-in reads and writes the port, which outlives the call; the kernel knows no such call.
     unsafe { syscall!(observed::ATTACH, &raw mut port) };
@@ -71,17 +75,26 @@ static SEGMENTS: AtomicUsize = AtomicUsize::new(0);
 /// Has the emulator translate the program's code anew: what it has translated before it knew that it is the
 /// program's is not observed. It forgets its translations of a page that becomes writable.
 fn translate_again() {
+    with_writable_code(|| {});
+}
+
+/// Does something while the program's code can be written. Whole segments change, so that the mappings stay
+/// as they are.
+fn with_writable_code(action: impl FnOnce()) {
     const EXECUTABLE: usize = (libc::PROT_READ | libc::PROT_EXEC) as usize;
-    for [start, end] in callers::code_ranges() {
-        let (start, end) = (start & !(crate::arch::PAGE - 1), end.next_multiple_of(crate::arch::PAGE));
-        for protection in [EXECUTABLE | libc::PROT_WRITE as usize, EXECUTABLE] {
+    let protect = |protection: usize| {
+        for [start, end] in callers::code_ranges() {
+            let (start, end) = (start & !(crate::arch::PAGE - 1), end.next_multiple_of(crate::arch::PAGE));
             // SAFETY: the pages stay as they are, and nothing runs meanwhile.
             let failed = unsafe { syscall!(libc::SYS_mprotect, start, end - start, protection) } < 0;
             if failed {
                 controller::refuse("the protection of the program's code cannot be changed");
             }
         }
-    }
+    };
+    protect(EXECUTABLE | libc::PROT_WRITE as usize);
+    action();
+    protect(EXECUTABLE);
 }
 
 /// Libraries were loaded in a run.
@@ -101,10 +114,11 @@ pub fn makes_code() {
     }
 }
 
-/// The program initialises a variable of a function once. Behind that, it reads plainly whether this was done.
-pub fn guards() {
+/// The program initialises a variable of a function once. Behind that, it reads from the first byte of the
+/// guard whether this was done.
+pub fn guards(guard: u64) {
     if is_on() {
-        controller::name_limit(raddle_wire::limit::ATOMIC_CODE);
+        sites::add_place(guard, 1);
     }
 }
 
@@ -154,6 +168,10 @@ pub unsafe fn on_request(info: *mut libc::siginfo_t, context: *mut libc::ucontex
 pub fn interrupted() -> bool {
     if !is_on() {
         return false;
+    }
+    if sites::has_news() {
+        sites::note_news();
+        knowledge::restart_run();
     }
     let (wrote, epoch) = (core::mem::take(&mut run().hot.wrote), run().hot.epoch);
     let before =
