@@ -286,7 +286,7 @@ impl Options {
     }
 
     /// Whether the program has no hooks, so that only its calls of the C library are seen, and its accesses if
-    /// there is an observer. What a loop of it reads is not known then.
+    /// there is an observer.
     #[must_use]
     pub fn sees_calls_only(&self) -> bool {
         self.calls_only
@@ -308,7 +308,7 @@ impl Options {
                 | flag(self.partial_io, config_flag::PARTIAL_IO)
                 | flag(self.until_idle, config_flag::UNTIL_IDLE)
                 | flag(self.output != Output::Discard, config_flag::KEEP_OUTPUT)
-                | flag(self.fold_spins && !self.sees_calls_only(), config_flag::FOLD_SPINS)
+                | flag(self.fold_spins && (!self.sees_calls_only() || self.observer.is_some()), config_flag::FOLD_SPINS)
                 | flag(self.sees_calls_only(), config_flag::CALLS_ONLY)
                 | flag(self.observer.is_some(), config_flag::OBSERVED)
                 | flag(self.functions.has_sections, config_flag::SECTIONS)

@@ -23,7 +23,10 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
-use raddle_wire::observed::{ATTACH, AtomicCode, Hot, NOT_MODELLED, Port, REQUEST, Segments, TRAP, VERSION};
+use raddle_vocab::policy::mix;
+use raddle_wire::observed::{
+    ATTACH, AtomicCode, Hot, NOT_MODELLED, Port, REQUEST, RecentAccesses, Segments, TRAP, VERSION,
+};
 use raddle_wire::{limit, record};
 
 use emulator::{Id, Info, TranslatedBlock};
@@ -41,6 +44,7 @@ struct Runtime {
     limits: *const AtomicU64,
     owners: *const AtomicU64,
     atomics: *const AtomicCode,
+    recent: *const RecentAccesses,
     filter: *mut Filter,
 }
 
@@ -105,8 +109,8 @@ extern "C" fn on_system_call(
         return;
     }
     let filter = Box::into_raw(Box::new(Filter::EMPTY));
-    let Port { hot, code, limits, owners, atomics, .. } = *port;
-    let known = Runtime { hot, code, limits, owners, atomics, filter };
+    let Port { hot, code, limits, owners, atomics, recent, .. } = *port;
+    let known = Runtime { hot, code, limits, owners, atomics, recent, filter };
     RUNTIME.store(Box::into_raw(Box::new(known)), Ordering::Relaxed);
 }
 
@@ -245,6 +249,22 @@ impl Runtime {
         }
     }
 
+    /// Adds what was read to the hash of what the thread has read, and keeps the access for the runtime.
+    ///
+    /// # Safety
+    /// Nothing else may use the runtime's state; the bytes can be read.
+    unsafe fn hash(&self, is_write: bool, address: u64, size: u64) {
+        // SAFETY: the caller's promise.
+        let (hot, recent) = unsafe { (&mut *self.hot, &*self.recent) };
+        if !is_write {
+            for at in address..address + size {
+                // SAFETY: as above.
+                hot.values = mix(hot.values ^ u64::from(unsafe { *(at as *const u8) }));
+            }
+        }
+        recent.add(is_write, address, size, hot.tid);
+    }
+
     /// What the hook of an access does, but for stopping. Only what is recorded is numbered: an instruction that
     /// reads and writes is executed once more if its write faults, as the first one to a page of the snapshot
     /// does, and its read is reported twice.
@@ -262,6 +282,10 @@ impl Runtime {
         if place.is_named || atomics.is_place(address, size.min(8)) {
             // SAFETY: the caller's promise.
             unsafe { self.wants_trap(place) };
+        }
+        if hot.hashing {
+            // SAFETY: the caller's promise; the program has just accessed these bytes.
+            unsafe { self.hash(is_write, address, size) };
         }
         let (low, high) = hot.stack;
         if is_write && !(low..high).contains(&(address as usize)) {

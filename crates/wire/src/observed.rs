@@ -93,6 +93,40 @@ pub struct Port {
     pub owners: *const AtomicU64,
     /// What is known of atomic operations.
     pub atomics: *const AtomicCode,
+    /// Where accesses go whose values are hashed.
+    pub recent: *const RecentAccesses,
+}
+
+/// Accesses between two transitions that can be kept.
+pub const MAX_RECENT: usize = 1 << 13;
+
+/// The accesses of the running thread since the runtime has looked at them last, while values are hashed
+/// ([`Hot::hashing`]): the detection of loops that wait busily needs them.
+#[repr(C)]
+pub struct RecentAccesses {
+    /// How many there are; more than there is room for: some are missing.
+    pub count: AtomicUsize,
+    /// Address; then size, number of the thread and [`RecentAccesses::WRITE`].
+    pub accesses: [[AtomicU64; 2]; MAX_RECENT],
+}
+
+impl RecentAccesses {
+    /// Marks a write.
+    pub const WRITE: u64 = 1 << 63;
+    /// Where the number of the thread begins.
+    pub const THREAD: u32 = 32;
+
+    /// Adds one.
+    #[inline]
+    pub fn add(&self, is_write: bool, address: u64, size: u64, thread: u16) {
+        let number = self.count.load(Ordering::Relaxed);
+        if let Some(place) = self.accesses.get(number) {
+            let what = size | u64::from(thread) << Self::THREAD | if is_write { Self::WRITE } else { 0 };
+            place[0].store(address, Ordering::Relaxed);
+            place[1].store(what, Ordering::Relaxed);
+        }
+        self.count.store((number + 1).min(MAX_RECENT + 1), Ordering::Relaxed);
+    }
 }
 
 /// Instructions that can be known, at most.

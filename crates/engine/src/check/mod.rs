@@ -423,8 +423,9 @@ const ONE_THREAD: &str = "the program never had a second thread: there was nothi
 
 /// Said of a program without hooks whose accesses are observed.
 const OBSERVED: &str = "this holds for the machine code, which was observed under an emulator: accesses that the \
-                        compiler removed are not in it, and its loads and stores are taken for plain ones of the \
-                        source";
+                        compiler removed are not in it, and atomic operations are ordered as the processor orders \
+                        them (a load acquires, a store releases, an exchange does both), also where the source asks \
+                        for less";
 
 /// Said of a program without hooks.
 const CALLS_ONLY: &str = "the program was not built with raddle: only its calls of the C library were seen, no memory \

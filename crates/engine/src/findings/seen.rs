@@ -32,9 +32,8 @@ impl Seen {
     #[must_use]
     pub fn shows(&self, kind: Kind) -> bool {
         match kind {
-            Kind::Livelock => !self.calls_only && !self.is_observed,
-            Kind::DataRace if self.is_observed => !self.noticed.facts().has_atomic_code(),
-            Kind::DataRace => !self.calls_only,
+            Kind::Livelock | Kind::DataRace if self.is_observed => !self.noticed.facts().has_atomic_code(),
+            Kind::Livelock | Kind::DataRace => !self.calls_only,
             _ => true,
         }
     }

@@ -11,11 +11,12 @@ pub mod sites;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use raddle_vocab::RunStatus;
+use raddle_wire::observed::{MAX_RECENT, RecentAccesses};
 use raddle_wire::{config_flag, observed};
 
 use crate::arch::{code, signal};
 use crate::sched::{self, controller, startup, timeouts};
-use crate::spinloop::knowledge;
+use crate::spinloop::{detector, knowledge};
 use crate::state::{controlled, process, run};
 use crate::syscall::{callers, syscall};
 
@@ -24,6 +25,12 @@ const REQUEST_SIGNAL: i32 = libc::SIGTRAP;
 
 /// Accesses of bytes that have another owner now are others. Goes to the plug-in.
 static OWNERS: AtomicU64 = AtomicU64::new(0);
+
+/// Accesses whose values are hashed. Come from the plug-in.
+static RECENT: RecentAccesses = RecentAccesses {
+    count: AtomicUsize::new(0),
+    accesses: [const { [const { AtomicU64::new(0) }; 2] }; MAX_RECENT],
+};
 
 /// What the kernel says of a signal that was sent with a value.
 #[repr(C)]
@@ -56,6 +63,7 @@ pub fn attach() {
         limits: unsafe { &raw const (*process().control).limits },
         owners: &raw const OWNERS,
         atomics: sites::atomics(),
+        recent: &raw const RECENT,
     };
     // SAFETY: the plug-in reads and writes the port, which outlives the call; the kernel knows no such call.
     unsafe { syscall!(observed::ATTACH, &raw mut port) };
@@ -95,6 +103,36 @@ fn with_writable_code(action: impl FnOnce()) {
     protect(EXECUTABLE | libc::PROT_WRITE as usize);
     action();
     protect(EXECUTABLE);
+}
+
+/// A run begins.
+pub fn begin_run() {
+    RECENT.count.store(0, Ordering::Relaxed);
+}
+
+/// Tells the detection of spin loops what the running thread has accessed, as hooks would have done at
+/// once. Called while values are hashed, before another thread runs.
+#[cold]
+pub fn take_recent() {
+    let count = RECENT.count.swap(0, Ordering::Relaxed);
+    if count > MAX_RECENT {
+        run().me().read_history.forget();
+    }
+    for [address, what] in RECENT.accesses.iter().take(count) {
+        let (address, what) = (address.load(Ordering::Relaxed), what.load(Ordering::Relaxed));
+        let size = what & 0xffff_ffff;
+        let (low, high) = run().hot.stack;
+        if (what & !RecentAccesses::WRITE) >> RecentAccesses::THREAD != u64::from(run().hot.tid) {
+            continue;
+        }
+        if what & RecentAccesses::WRITE == 0 {
+            detector::note_data_read(address, size);
+        } else if (low..high).contains(&(address as usize)) {
+            detector::note_private_write(address, size);
+        } else {
+            detector::note_write(address, size);
+        }
+    }
 }
 
 /// Libraries were loaded in a run.
@@ -173,6 +211,7 @@ pub fn interrupted() -> bool {
         sites::note_news();
         knowledge::restart_run();
     }
+    take_recent();
     let (wrote, epoch) = (core::mem::take(&mut run().hot.wrote), run().hot.epoch);
     let before =
         if STRETCHES.0.swap(epoch, Ordering::Relaxed) == epoch { STRETCHES.1.load(Ordering::Relaxed) } else { 0 };

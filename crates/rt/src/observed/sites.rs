@@ -65,6 +65,8 @@ struct Site {
     address: u64,
     instruction: Instruction,
     stand_in: usize,
+    /// The byte that the trap stands for.
+    first: u8,
     /// Whether the source says that it is atomic.
     is_named: bool,
 }
@@ -151,7 +153,7 @@ impl Sites {
         let Some(instruction) = Instruction::decode(&bytes) else { return false };
         let stand_in = self.room + PAGE + number * STAND_IN;
         let is_named = atomics().is_in_range(address) && !instruction.is_in_frame();
-        self.sites[number] = Some(Site { address, instruction, stand_in, is_named });
+        self.sites[number] = Some(Site { address, instruction, stand_in, first: bytes[0], is_named });
         let mut at = start_of_search(address);
         while self.index[at] != 0 {
             at = (at + 1) % INDEX;
@@ -191,6 +193,18 @@ fn code_at(address: u64) -> Option<[u8; LONGEST]> {
     // SAFETY: code of the program, which can be read.
     unsafe { core::ptr::copy_nonoverlapping(at as *const u8, bytes.as_mut_ptr(), len) };
     Some(bytes)
+}
+
+/// Puts the bytes for which traps stand into a copy of code at this address.
+pub fn put_back(address: u64, code: &mut [u8]) {
+    if sites().looked_at == 0 {
+        return;
+    }
+    for (at, byte) in (address..).zip(code).filter(|(_, byte)| **byte == TRAP) {
+        if let Some(site) = sites().find(at) {
+            *byte = site.first;
+        }
+    }
 }
 
 /// Whether a thread has met a trap of the runtime. Then it goes on in [`perform`].

@@ -208,6 +208,7 @@ fn attempt(process: &mut ProcessState, job: &mut Job, number: u32, base: u32) ->
     let run = run();
     run.hot.controlled = true;
     histories::begin_run();
+    crate::observed::begin_run();
     knowledge::begin_run();
     loop {
         // SAFETY: the fiber that runs next saved its stack pointer when it switched to the

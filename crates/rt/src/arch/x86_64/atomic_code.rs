@@ -228,7 +228,9 @@ pub fn enter(context: &libc::ucontext_t) {
     let mut rest = 0;
     let mut add = |word: u64| rest = mix(rest ^ word);
     use libc::{REG_EFL, REG_R8, REG_R9, REG_R10, REG_R11, REG_RAX, REG_RCX, REG_RDI, REG_RDX, REG_RSI};
-    [REG_RAX, REG_RCX, REG_RDX, REG_RSI, REG_RDI, REG_R8, REG_R9, REG_R10, REG_R11, REG_EFL].map(|name| add(at(name)));
+    for name in [REG_RAX, REG_RCX, REG_RDX, REG_RSI, REG_RDI, REG_R8, REG_R9, REG_R10, REG_R11, REG_EFL] {
+        add(at(name));
+    }
     // SAFETY: the red zone of the thread, on its own stack, and the vector registers that the kernel has saved.
     unsafe {
         (1..=super::RED_ZONE / 8).for_each(|word| add(*((sp - 8 * word) as *const u64)));
