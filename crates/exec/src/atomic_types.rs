@@ -118,7 +118,8 @@ impl AtomicVariables {
             let file = row.file_index();
             let is_atomic = *files.entry(file).or_insert_with(|| {
                 header.file(file).is_some_and(|entry| {
-                    let text = |value| dwarf.attr_string(unit, value).ok().map(|text| text.to_string_lossy().into_owned());
+                    let text =
+                        |value| dwarf.attr_string(unit, value).ok().map(|text| text.to_string_lossy().into_owned());
                     let directory = entry.directory(header).and_then(text).unwrap_or_default();
                     let path = format!("{directory}/{}", text(entry.path_name()).unwrap_or_default());
                     HEADERS.iter().any(|end| path.ends_with(end)) && path.contains("/c++/")

@@ -324,7 +324,7 @@ pub mod limit {
     pub const EXIT_HANDLERS: u64 = 1 << 26;
     /// Paths were used while a directory on them, or the working directory, was changed.
     pub const PATHS: u64 = 1 << 21;
-    /// Machine code that is observed from outside executed an atomic instruction or a fence.
+    /// Machine code that is observed from outside has atomic operations that were not seen as such.
     pub const ATOMIC_CODE: u64 = 1 << 22;
     /// Machine code that is observed from outside was loaded during a run.
     pub const LATE_CODE: u64 = 1 << 23;

@@ -159,7 +159,8 @@ pub struct AtomicCode {
     pub sites: [AtomicU64; MAX_SITES],
     /// Code whose accesses are atomic operations of the source, by start and end, in order of address.
     pub ranges: [[AtomicU64; 2]; MAX_RANGES],
-    /// Granules of 8 bytes: number, and a bit for each byte that belongs to an atomic variable.
+    /// Granules of 8 bytes: number, a bit for each byte of which debug information says that it belongs to an atomic
+    /// variable, and a bit for each byte that belongs to one.
     pub places: [AtomicU64; MAX_PLACES],
     /// Hashes of granules that were accessed plainly, in any run.
     pub touched: [AtomicU64; TOUCHED_WORDS],
@@ -167,6 +168,11 @@ pub struct AtomicCode {
 
 /// Bytes of a granule, of which an entry of [`AtomicCode::places`] has a bit each.
 const GRANULE: u64 = 8;
+
+/// Of an entry of [`AtomicCode::places`]: where the bits begin of bytes that debug information names, and the number
+/// of the granule.
+const NAMED: u32 = 8;
+const NUMBER: u32 = 16;
 
 /// A granule and the bytes of it that an access of up to 8 bytes touches, and those of the next one.
 fn granules(address: u64, size: u64) -> [(u64, u8); 2] {
@@ -245,25 +251,45 @@ impl AtomicCode {
     fn place(&self, granule: u64) -> Option<&AtomicU64> {
         let start = mixed(granule);
         let entries = (0..MAX_PLACES / 2).map(|step| &self.places[start.wrapping_add(step) % MAX_PLACES]);
-        let is_its = |entry: &u64| *entry == 0 || entry >> 8 == granule;
+        let is_its = |entry: &u64| *entry == 0 || entry >> NUMBER == granule;
         entries.into_iter().find(|place| is_its(&place.load(Ordering::Relaxed)))
     }
 
     /// Whether any of the bytes belong to an atomic variable. Sizes above 8 are looked up by their first 8.
     #[inline]
     pub fn is_place(&self, address: u64, size: u64) -> bool {
+        self.is_any(address, size, 0)
+    }
+
+    /// Whether debug information says that.
+    pub fn is_named_place(&self, address: u64, size: u64) -> bool {
+        self.is_any(address, size, NAMED)
+    }
+
+    #[inline]
+    fn is_any(&self, address: u64, size: u64, shift: u32) -> bool {
         granules(address, size).into_iter().any(|(granule, bytes)| {
-            let known = |place: &AtomicU64| place.load(Ordering::Relaxed) as u8 & bytes != 0;
+            let known = |place: &AtomicU64| (place.load(Ordering::Relaxed) >> shift) as u8 & bytes != 0;
             bytes != 0 && self.place(granule).is_some_and(known)
         })
     }
 
     /// The bytes belong to an atomic variable; whether that was not known. `None` if there is no room.
     pub fn add_place(&self, address: u64, size: u64) -> Option<bool> {
+        self.add(address, size, false)
+    }
+
+    /// The same, by debug information.
+    pub fn name_place(&self, address: u64, size: u64) -> Option<bool> {
+        self.add(address, size, true)
+    }
+
+    fn add(&self, address: u64, size: u64, is_named: bool) -> Option<bool> {
         let mut is_new = false;
         for (granule, bytes) in granules(address, size).into_iter().filter(|(_, bytes)| *bytes != 0) {
             let place = self.place(granule)?;
-            let before = place.fetch_or(granule << 8 | u64::from(bytes), Ordering::Relaxed);
+            let named = if is_named { u64::from(bytes) << NAMED } else { 0 };
+            let before = place.fetch_or(granule << NUMBER | named | u64::from(bytes), Ordering::Relaxed);
             is_new |= before as u8 & bytes != bytes;
         }
         Some(is_new)
@@ -316,6 +342,9 @@ mod tests {
         assert_eq!(atomics.add_place(0x1004, 4), Some(false));
         assert!(atomics.is_place(0x1004, 4) && atomics.is_place(0x1000, 8) && atomics.is_place(0x1007, 1));
         assert!(!atomics.is_place(0x1000, 4) && !atomics.is_place(0x1008, 8));
+        assert!(!atomics.is_named_place(0x1004, 4));
+        assert_eq!(atomics.name_place(0x1006, 1), Some(false));
+        assert!(atomics.is_named_place(0x1004, 4) && !atomics.is_named_place(0x1007, 1));
         // Across two granules.
         assert_eq!(atomics.add_place(0x200e, 4), Some(true));
         assert!(atomics.is_place(0x2010, 1) && atomics.is_place(0x200f, 1) && !atomics.is_place(0x2012, 1));

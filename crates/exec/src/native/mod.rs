@@ -28,7 +28,7 @@ use std::time::Duration;
 
 use raddle_model::{Execution, Request, Target, TargetError};
 use raddle_vocab::RunStatus;
-use raddle_wire::{Control, MAX_JOBS};
+use raddle_wire::{Control, MAX_JOBS, limit};
 
 use collect::{BatchResults, Finished};
 use fault::TargetFault;
@@ -92,8 +92,8 @@ pub struct NativeTarget {
     statistics: Statistics,
     /// How often the agent has forgotten the target since the last result.
     renewals: u32,
-    /// What debug information says of atomic variables of an observed program, and whether it says all.
-    atomic_variables: Option<(SpinFacts, bool)>,
+    /// What debug information says of atomic variables of an observed program.
+    atomic_variables: Option<(SpinFacts, NoticedFacts)>,
 }
 
 impl NativeTarget {
@@ -168,25 +168,25 @@ impl NativeTarget {
         let files = self.mappings.iter().filter(|mapping| mapping.offset == 0 && is_own(&mapping.path));
         let known = self.atomic_variables.get_or_insert_with(|| {
             let atomics = Box::new(AtomicCode::new());
-            let (mut code, mut are_all) = (Vec::new(), true);
+            let (mut code, mut have_room, mut are_elsewhere) = (Vec::new(), true, false);
             for file in files {
                 let found = AtomicVariables::of(&file.path);
                 let moved = |address: u64| address.wrapping_sub(found.start).wrapping_add(file.start);
-                are_all &= !found.are_elsewhere;
+                are_elsewhere |= found.are_elsewhere;
                 code.extend(found.code.iter().map(|&(start, end)| (moved(start), moved(end))));
                 for &(address, size) in &found.places {
                     let mut parts = (0..size).step_by(8);
-                    are_all &= parts.all(|at| atomics.add_place(moved(address) + at, (size - at).min(8)).is_some());
+                    have_room &= parts.all(|at| atomics.name_place(moved(address) + at, (size - at).min(8)).is_some());
                 }
             }
             code.sort_unstable();
-            are_all &= atomics.name_ranges(&code);
-            (SpinFacts::of_atomics(&atomics), are_all)
+            have_room &= atomics.name_ranges(&code);
+            let limits = if have_room { 0 } else { limit::ATOMIC_CODE };
+            let facts = NoticedFacts { limits, has_other_atomics: are_elsewhere, ..NoticedFacts::default() };
+            (SpinFacts::of_atomics(&atomics), facts)
         });
         session.teach(&known.0);
-        if !known.1 {
-            self.options.noticed.add(NoticedFacts::ATOMIC_CODE);
-        }
+        self.options.noticed.add(known.1.clone());
     }
 
     /// The options in force: pool, mode and trace size may have grown since the start.

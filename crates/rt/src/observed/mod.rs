@@ -27,10 +27,8 @@ const REQUEST_SIGNAL: i32 = libc::SIGTRAP;
 static OWNERS: AtomicU64 = AtomicU64::new(0);
 
 /// Accesses whose values are hashed. Come from the plug-in.
-static RECENT: RecentAccesses = RecentAccesses {
-    count: AtomicUsize::new(0),
-    accesses: [const { [const { AtomicU64::new(0) }; 2] }; MAX_RECENT],
-};
+static RECENT: RecentAccesses =
+    RecentAccesses { count: AtomicUsize::new(0), accesses: [const { [const { AtomicU64::new(0) }; 2] }; MAX_RECENT] };
 
 /// What the kernel says of a signal that was sent with a value.
 #[repr(C)]
@@ -208,7 +206,6 @@ pub fn interrupted() -> bool {
         return false;
     }
     if sites::has_news() {
-        sites::note_news();
         knowledge::restart_run();
     }
     take_recent();

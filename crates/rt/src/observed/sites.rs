@@ -14,13 +14,15 @@
 //!
 //! # Invariants
 //! * The trap is only put where the emulator has met the beginning of an instruction.
-//! * A run in which an instruction was met for the first time is abandoned, and starts again with the trap.
-//!   So is one that finds bytes to be atomic which may have been accessed plainly before. Then the search starts
+//! * A run in which an instruction was met for the first time is abandoned, and starts again with the trap. Each run
+//!   has its traps, so that it does not depend on earlier ones.
+//! * So is a run that finds bytes to be atomic which may have been accessed plainly before. Then the search starts
 //!   again, as its earlier runs would take another course: what is known is counted as what is known of spin loops
-//!   ([`knowledge`]).
+//!   ([`knowledge`]). What debug information tells is known from the start.
 //! * An instruction that cannot be made elsewhere keeps its place, and is a limit of the check.
 
-use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::Ordering::{Relaxed, SeqCst};
+use core::sync::atomic::{AtomicU64, compiler_fence};
 
 use raddle_vocab::{OpKind, Outcome};
 use raddle_wire::observed::{AtomicCode, MAX_SITES, NOT_MODELLED, SITE_ADDRESS, TRAP};
@@ -51,9 +53,12 @@ pub enum Does {
     Fence,
 }
 
-/// Orders of C and C++.
-const ACQUIRE: u8 = 2;
-const RELEASE: u8 = 3;
+/// Orders of C and C++: of a load and a store that debug information names, or only their bytes, and of what is
+/// atomic by itself. So the host knows which is which; the former two of each are the same in effect.
+const LOAD: u8 = 2;
+const LOAD_BY_BYTES: u8 = 1;
+const STORE: u8 = 3;
+const STORE_BY_BYTES: u8 = 4;
 const SEQUENTIAL: u8 = 5;
 
 /// Bytes of the widest operand.
@@ -90,7 +95,7 @@ const _: () = assert!(MAX_SITES < u16::MAX as usize);
 static SITES: Global<Sites> =
     Global::new(Sites { looked_at: 0, room: 0, sites: [const { None }; MAX_SITES], index: [0; INDEX] });
 
-/// The place where the running thread makes an instruction; 0: it does not.
+/// Where the program goes on whose operand is accessed just now; 0: none is.
 static CURRENT: AtomicU64 = AtomicU64::new(0);
 
 fn sites() -> &'static mut Sites {
@@ -106,11 +111,6 @@ pub fn atomics() -> &'static AtomicCode {
 /// Whether instructions were met that have no trap yet.
 pub fn has_news() -> bool {
     super::is_on() && atomics().used.load(Relaxed) as usize > sites().looked_at
-}
-
-/// The run that ends here, or goes on, was made without what is known now.
-pub fn note_news() {
-    knowledge().found.fetch_add(1, Relaxed);
 }
 
 /// Puts traps in the place of instructions that were met. No thread runs.
@@ -212,7 +212,9 @@ pub fn put_back(address: u64, code: &mut [u8]) {
 /// # Safety
 /// The pointers must be those passed to the handler that runs.
 pub unsafe fn on_trap(number: i32, info: *mut libc::siginfo_t, context: *mut libc::ucontext_t) -> bool {
-    if number != libc::SIGTRAP || !super::is_on() {
+    // SAFETY: the caller's promise.
+    let is_sent = unsafe { (*info).si_code } <= 0;
+    if number != libc::SIGTRAP || is_sent || !super::is_on() {
         return false;
     }
     // SAFETY: the caller's promise; the processor is behind the trap.
@@ -228,7 +230,7 @@ pub unsafe fn on_trap(number: i32, info: *mut libc::siginfo_t, context: *mut lib
     is_site
 }
 
-/// Where the program goes on behind the instruction that the running thread makes, if it makes one.
+/// Where the program goes on behind the instruction whose operand the runtime accesses in its place, if it does.
 pub fn current() -> Option<u64> {
     Some(CURRENT.load(Relaxed)).filter(|&next| next != 0)
 }
@@ -245,13 +247,11 @@ pub unsafe extern "C" fn perform(context: *mut libc::ucontext_t) {
     atomic_code::enter(context);
     let address = site.instruction.address(context);
     let step = Step { site, address, size: 1 << site.instruction.log_size(), next };
-    CURRENT.store(next, Relaxed);
     if controlled() {
         step.make_in_turn(context);
     } else if site.instruction.does() != Does::Fence {
         step.make(context);
     }
-    CURRENT.store(0, Relaxed);
     atomic_code::set_program_counter(context, next);
 }
 
@@ -283,7 +283,7 @@ impl Step {
         }
         match instruction.does() {
             Does::Load => self.load(context),
-            Does::Store => self.change(OpKind::AtomicStore, RELEASE, context),
+            Does::Store => self.change(OpKind::AtomicStore, self.store_order(), context),
             Does::CompareExchange => self.compare_exchange(context),
             Does::Update if instruction.is_locked() => self.change(OpKind::AtomicRmw, SEQUENTIAL, context),
             // Two accesses: other threads may come in between.
@@ -291,21 +291,27 @@ impl Step {
         }
     }
 
+    /// Whether debug information says that the access is atomic.
+    fn is_named(&self) -> bool {
+        self.site.is_named || atomics().is_named_place(self.address, self.size)
+    }
+
+    fn load_order(&self) -> u8 {
+        if self.is_named() { LOAD } else { LOAD_BY_BYTES }
+    }
+
+    fn store_order(&self) -> u8 {
+        if self.is_named() { STORE } else { STORE_BY_BYTES }
+    }
+
     fn op(&self, kind: OpKind, order: u8, arg: u64) -> AnnouncedOp {
         let log_size = self.site.instruction.log_size();
         AnnouncedOp { kind, order, log_size, obj: self.address, arg, pc: self.next }
     }
 
-    /// Waits for the turn of the running thread.
-    fn arrive(&self, op: AnnouncedOp) {
-        CURRENT.store(0, Relaxed);
-        sched::arrive(op);
-        CURRENT.store(self.next, Relaxed);
-    }
-
     fn load(&self, context: &mut libc::ucontext_t) {
-        let op = self.op(OpKind::AtomicLoad, ACQUIRE, 0);
-        self.arrive(op);
+        let op = self.op(OpKind::AtomicLoad, self.load_order(), 0);
+        sched::arrive(op);
         virtual_time::observe(self.address);
         self.make(context);
         sched::commit(&op, Outcome::Done, low(&self.read()), 0);
@@ -314,7 +320,7 @@ impl Step {
     /// A store, or an update that is atomic by itself.
     fn change(&self, kind: OpKind, order: u8, context: &mut libc::ucontext_t) {
         let op = self.op(kind, order, 0);
-        self.arrive(op);
+        sched::arrive(op);
         if kind == OpKind::AtomicRmw {
             virtual_time::observe(self.address);
         }
@@ -330,7 +336,7 @@ impl Step {
             // Nothing that a compiler makes of an atomic operation.
             return self.update_in_two(context);
         }
-        self.arrive(op);
+        sched::arrive(op);
         virtual_time::observe(self.address);
         let old = self.read();
         self.make(context);
@@ -339,20 +345,20 @@ impl Step {
             virtual_time::publish(self.address);
             sched::commit(&op, Outcome::Done, low(&self.read()), low(&old));
         } else {
-            op.order = ACQUIRE;
+            op.order = LOAD;
             sched::commit(&op, Outcome::Failed, 0, low(&old));
         }
     }
 
     /// A load and a store, of what follows from what was loaded.
     fn update_in_two(&self, context: &mut libc::ucontext_t) {
-        let load = self.op(OpKind::AtomicLoad, ACQUIRE, 0);
-        self.arrive(load);
+        let load = self.op(OpKind::AtomicLoad, self.load_order(), 0);
+        sched::arrive(load);
         virtual_time::observe(self.address);
         let mut value = self.read();
         sched::commit(&load, Outcome::Done, low(&value), 0);
-        let store = self.op(OpKind::AtomicStore, RELEASE, 0);
-        self.arrive(store);
+        let store = self.op(OpKind::AtomicStore, self.store_order(), 0);
+        sched::arrive(store);
         let old = low(&self.read());
         self.make_with(&mut value, context);
         self.write(&value);
@@ -396,14 +402,23 @@ impl Step {
     /// What the operand holds, and zeros.
     fn read(&self) -> [u8; WIDEST] {
         let mut value = [0; WIDEST];
-        // SAFETY: the program accesses these bytes by this very instruction; a wrong address faults as it would there.
-        unsafe { core::ptr::copy_nonoverlapping(self.address as *const u8, value.as_mut_ptr(), self.size as usize) };
+        self.copy(self.address as *const u8, value.as_mut_ptr());
         value
     }
 
     fn write(&self, value: &[u8; WIDEST]) {
-        // SAFETY: as in `read`.
-        unsafe { core::ptr::copy_nonoverlapping(value.as_ptr(), self.address as *mut u8, self.size as usize) };
+        self.copy(value.as_ptr(), self.address as *mut u8);
+    }
+
+    /// Copies the operand. The program accesses these bytes by this very instruction; a wrong address faults as it
+    /// would there.
+    fn copy(&self, from: *const u8, to: *mut u8) {
+        CURRENT.store(self.next, Relaxed);
+        compiler_fence(SeqCst);
+        // SAFETY: one side is a local of this size at least, and a fault at the other is the program's.
+        unsafe { core::ptr::copy_nonoverlapping(from, to, self.size as usize) };
+        compiler_fence(SeqCst);
+        CURRENT.store(0, Relaxed);
     }
 }
 
@@ -416,13 +431,23 @@ fn low(value: &[u8; WIDEST]) -> u64 {
 /// abandoned.
 pub fn add_place(address: u64, size: u64) {
     for part in (0..size).step_by(8) {
-        match atomics().add_place(address + part, (size - part).min(8)) {
+        let (at, len) = (address + part, (size - part).min(8));
+        match atomics().add_place(at, len) {
             None => controller::name_limit(limit::ATOMIC_CODE),
-            Some(true) if atomics().was_touched(address + part, (size - part).min(8)) => {
-                note_news();
-                knowledge::restart_run();
-            }
-            Some(_) => {}
+            Some(true) => note_place(at, len),
+            Some(false) => {}
         }
+    }
+}
+
+/// The host did not name them. So earlier runs may have taken them for plain, in this process or another one: once
+/// there are such bytes, the search goes on with one process.
+fn note_place(address: u64, size: u64) {
+    let was_touched = atomics().was_touched(address, size);
+    if was_touched || knowledge::places_found() == 0 {
+        knowledge().found.fetch_add(1, Relaxed);
+    }
+    if was_touched {
+        knowledge::restart_run();
     }
 }

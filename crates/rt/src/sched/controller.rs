@@ -216,7 +216,6 @@ fn attempt(process: &mut ProcessState, job: &mut Job, number: u32, base: u32) ->
         unsafe { context::switch(&raw mut process.controller_sp, run.me().sp, run.me().thread_pointer) };
         match process.handover {
             Handover::Finished { .. } if crate::observed::sites::has_news() => {
-                crate::observed::sites::note_news();
                 run.hot.controlled = false;
                 process.next_epoch = run.hot.epoch + 1;
                 return false;
