@@ -192,7 +192,7 @@ static void *work(void *arg) {
     bytes[3] = 100;
     asm volatile("lock xaddb %0, 3(%2); setc %1" : "+q"(small), "=q"(carry) : "r"(bytes) : "memory", "cc");
     assert(small == 100 && bytes[3] == 44 && carry == 1 && bytes[2] == 0 && bytes[4] == 0);
-    asm volatile("movb $7, %%ah; xchgb %%ah, %0; movzbq %%ah, %1" : "+m"(bytes[5]), "=r"(old) : : "rax");
+    asm volatile("movb $7, %%ah; xchgb %%ah, 5(%1); movzbl %%ah, %%ecx" : "=c"(old) : "S"(bytes) : "rax", "memory");
     assert(old == 0 && bytes[5] == 7);
     /* A compare-exchange that finds what it expects, and one that does not. */
     word expected = 5;
@@ -223,10 +223,7 @@ static void *work(void *arg) {
     assert(own == 42 && local == 43);
     /* Constants behind the operand, and no other register changes. */
     word kept[4];
-    asm volatile("mov $11, %%r12; mov $12, %%r13; mov $13, %%r8; mov $14, %%rbp
-"
-                 "lock addl $0x12345678, %1
-"
+    asm volatile("mov $11, %%r12; mov $12, %%r13; mov $13, %%r8; mov $14, %%rbp; lock addl $0x12345678, %1;"
                  "mov %%r12, (%0); mov %%r13, 8(%0); mov %%r8, 16(%0); mov %%rbp, 24(%0)"
                  : : "r"(kept), "m"(cells[1]) : "r12", "r13", "r8", "rbp", "memory", "cc");
     assert(kept[0] == 11 && kept[1] == 12 && kept[2] == 13 && kept[3] == 14 && cells[1] == 9 + 0x12345678);
