@@ -6,7 +6,8 @@
 //!   come from there, wherever it lies.
 //!
 //! What it misses: programs without debug information, and functions of compilers (`__atomic_load_n`) for
-//! variables of other types. Of atomic variables of C in heap blocks and on stacks it only tells that there may be some.
+//! variables of other types. Of atomic variables of C in heap blocks and on stacks it only tells that there may
+//! be some.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

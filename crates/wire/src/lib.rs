@@ -427,7 +427,8 @@ pub struct PollRound {
 }
 
 /// What the runtime has learned about spin loops and atomic operations, kept from run to run. Only the
-/// runtime reads it, and only the runtime writes it once runs are made. It is in the shared file so that forked runs and the parent share it.
+/// runtime reads it, and only the runtime writes it once runs are made. It is in the shared file so that forked
+/// runs and the parent share it.
 #[repr(C)]
 pub struct SpinKnowledge {
     /// Whether a thread was seen to return to a read without having changed anything.

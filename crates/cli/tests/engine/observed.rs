@@ -201,11 +201,14 @@ static void *work(void *arg) {
     asm volatile("lock cmpxchgq %3, %0; sete %2" : "+m"(cells[0]), "+a"(expected), "=q"(zero) : "r"(51ul) : "cc");
     assert(expected == 50 && cells[0] == 50 && zero == 0);
     word low = 1, high = 2;
-    asm volatile("lock cmpxchg16b %0; sete %3" : "+m"(pair), "+a"(low), "+d"(high), "=q"(zero) : "b"(10ul), "c"(20ul) : "cc");
+    asm volatile("lock cmpxchg16b %0; sete %3"
+                 : "+m"(pair), "+a"(low), "+d"(high), "=q"(zero) : "b"(10ul), "c"(20ul) : "cc");
     assert(zero == 1 && pair.low == 10 && pair.high == 20);
-    asm volatile("lock cmpxchg16b %0; sete %3" : "+m"(pair), "+a"(low), "+d"(high), "=q"(zero) : "b"(0ul), "c"(0ul) : "cc");
+    asm volatile("lock cmpxchg16b %0; sete %3"
+                 : "+m"(pair), "+a"(low), "+d"(high), "=q"(zero) : "b"(0ul), "c"(0ul) : "cc");
     assert(zero == 0 && low == 10 && high == 20);
-    asm volatile("lock cmpxchg8b %0; sete %3" : "+m"(cells[3]), "+a"(low), "+d"(high), "=q"(zero) : "b"(1), "c"(1) : "cc");
+    asm volatile("lock cmpxchg8b %0; sete %3"
+                 : "+m"(cells[3]), "+a"(low), "+d"(high), "=q"(zero) : "b"(1), "c"(1) : "cc");
     assert(zero == 0 && low == 8 && high == 0 && cells[3] == 8);
     /* Without a result but the flags. */
     asm volatile("lock subl $50, %0; sete %1" : "+m"(*(unsigned *)cells), "=q"(zero) : : "cc");

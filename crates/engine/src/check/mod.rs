@@ -433,10 +433,10 @@ const OBSERVED: &str = "this holds for the machine code, which was observed unde
                         compiler removed are not in it";
 
 /// Said where that matters.
-const ORDERS: &str = "threads are kept apart by atomic operations, as the processor orders them: a load acquires, a store \
-                      releases, an exchange does both. The memory orders of the source are not in the machine code: \
-                      where it asks for less, there may be data races. Build the program with raddle to see them; \
-                      --strict does not rely on these orders";
+const ORDERS: &str = "threads are kept apart by atomic operations, as the processor orders them: a load acquires, a \
+                      store releases, an exchange does both. The memory orders of the source are not in the machine \
+                      code: where it asks for less, there may be data races. Build the program with raddle to see \
+                      them; --strict does not rely on these orders";
 
 /// Said of a program without hooks.
 const CALLS_ONLY: &str = "the program was not built with raddle: only its calls of the C library were seen, no memory \
