@@ -348,7 +348,7 @@ fn atomic_operations_that_are_not_seen_are_not_judged() {
 fn more_jobs_and_forks_learn_the_same() {
     let place = Place::new();
     plain(&place, "a.c", &two_additions("atomic_store(&x, atomic_load(&x) + 1)"), &["-O2", "-g0"]);
-    for more in [["--jobs", "2"], ["--mode", "fork"], ["--strategy", "dfs"], ["--strategy", "pct"]] {
+    for more in [["--jobs", "2"], ["--mode", "fork"], ["--strategy", "dfs"]] {
         assert_eq!(answer(&place, "plain", &[&["--observe", "all"], &more[..]].concat()), assertion(), "{more:?}");
     }
     plain(&place, "a.c", &two_additions("atomic_fetch_add(&x, 1)"), &["-O2", "-g0"]);
