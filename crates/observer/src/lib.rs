@@ -143,7 +143,8 @@ extern "C" fn on_block(_id: Id, block: *mut TranslatedBlock) {
             let address = emulator::qemu_plugin_insn_vaddr(instruction);
             let size = emulator::qemu_plugin_insn_size(instruction);
             let bytes = std::slice::from_raw_parts(emulator::qemu_plugin_insn_data(instruction), size);
-            let place = Place { address, size: size as u8, is_named: runtime().is_some_and(|it| it.names(address)) };
+            let is_named = !instruction::uses_stack(bytes) && runtime().is_some_and(|it| it.names(address));
+            let place = Place { address, size: size as u8, is_named };
             if instruction::orders_memory(bytes) {
                 let datum = place.to_datum();
                 emulator::qemu_plugin_register_vcpu_insn_exec_cb(instruction, on_atomic, flags, datum);
