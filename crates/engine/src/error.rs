@@ -23,6 +23,12 @@ pub enum Error {
          --observe all out, or compile and link the program with `raddle cc` or `raddle c++`"
     )]
     ObservesHere(&'static str),
+    /// A debugger for a schedule of a program whose accesses were observed.
+    #[error(
+        "gdb runs the program without the emulator, where its atomic instructions are no scheduling points: replay \
+         without --gdb, or compile and link the program with `raddle cc` or `raddle c++`"
+    )]
+    NotForDebugger,
     /// Less is to be seen of a program than there is.
     #[error("{path} was built with raddle, which sees all of it: leave --observe sync out", path = .0.display())]
     HasHooks(PathBuf),

@@ -206,7 +206,8 @@ impl Replay {
     /// If the program cannot be run.
     pub fn for_debugger(&self, stops: bool) -> Result<DebuggedRun, Error> {
         let plan = if stops { self.plan.clone() } else { self.witness_plan() };
-        // The emulator that observes a program cannot be debugged. The schedule is the same without it.
+        // The emulator that observes a program cannot be debugged. The schedule is the same without it, unless
+        // atomic instructions are scheduling points.
         // Write-protected pages would look like crashes, so the run gets a process of its own.
         let options = Options { observer: None, mode: RestoreMode::Fork, ..self.target_options()? };
         // A first run without the debugger shows where to stop. What it learns of spin loops keeps the
@@ -214,6 +215,9 @@ impl Replay {
         let mut target = NativeTarget::start(Options { output: Output::Discard, ..options.clone() })?;
         let mut execution = Execution::empty();
         target.run(plan.clone(), &mut execution)?;
+        if self.recording.settings.observed && execution.diverged_at.is_some() {
+            return Err(Error::NotForDebugger);
+        }
         let saved = target.save();
         let knowledge = SpinFacts::from_bytes(&target.knowledge()).unwrap_or_default();
         let mut run = DebuggedRun { options, plan, saved, knowledge, failure: None };

@@ -80,9 +80,9 @@ const SENTENCES: [(u64, &str); 30] = [
     ),
     (
         limit::ATOMIC_CODE,
-        "the machine code of the program orders memory by itself (atomic instructions or types, fences, \
-         guarded initialisers): their orders were not explored, and no data races were looked for, because plain \
-         instructions may be atomic operations of the source, too",
+        "the program has atomic operations that were not seen as such (variables of atomic types whose addresses debug \
+         information does not tell, or instructions that are not modelled): their orders were not explored, and no \
+         data races were looked for, because plain instructions may be atomic operations of the source, too",
     ),
     (limit::LATE_CODE, "a run loaded a library, or made code: not all that this code accesses was seen"),
     (limit::INSTRUCTION, "a run was ended at an instruction that the emulator does not know"),

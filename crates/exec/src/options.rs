@@ -191,14 +191,19 @@ pub struct NoticedFacts {
     pub open_types: u64,
     /// Further sentences.
     pub remarks: BTreeSet<String>,
+    /// Whether an observed program may have atomic variables whose addresses are not known. That is no limit as long
+    /// as nothing looks like a race.
+    pub has_other_atomics: bool,
 }
 
 impl NoticedFacts {
-    /// An observed program orders memory by itself.
-    pub const ATOMIC_CODE: NoticedFacts =
-        NoticedFacts { limits: limit::ATOMIC_CODE, calls: BTreeSet::new(), open_types: 0, remarks: BTreeSet::new() };
+    /// An observed program has atomic operations that were not seen as such.
+    #[must_use]
+    pub fn of_atomic_code() -> Self {
+        NoticedFacts { limits: limit::ATOMIC_CODE, ..NoticedFacts::default() }
+    }
 
-    /// Whether an observed program orders memory by itself, which is not seen.
+    /// Whether an observed program has atomic operations that were not seen as such.
     #[must_use]
     pub fn has_atomic_code(&self) -> bool {
         self.limits & limit::ATOMIC_CODE != 0
@@ -214,6 +219,7 @@ impl Noticed {
             all.calls.extend(facts.calls);
             all.open_types |= facts.open_types;
             all.remarks.extend(facts.remarks);
+            all.has_other_atomics |= facts.has_other_atomics;
         }
     }
 
@@ -286,7 +292,7 @@ impl Options {
     }
 
     /// Whether the program has no hooks, so that only its calls of the C library are seen, and its accesses if
-    /// there is an observer. What a loop of it reads is not known then.
+    /// there is an observer.
     #[must_use]
     pub fn sees_calls_only(&self) -> bool {
         self.calls_only
@@ -308,7 +314,10 @@ impl Options {
                 | flag(self.partial_io, config_flag::PARTIAL_IO)
                 | flag(self.until_idle, config_flag::UNTIL_IDLE)
                 | flag(self.output != Output::Discard, config_flag::KEEP_OUTPUT)
-                | flag(self.fold_spins && !self.sees_calls_only(), config_flag::FOLD_SPINS)
+                | flag(
+                    self.fold_spins && (!self.sees_calls_only() || self.observer.is_some()),
+                    config_flag::FOLD_SPINS,
+                )
                 | flag(self.sees_calls_only(), config_flag::CALLS_ONLY)
                 | flag(self.observer.is_some(), config_flag::OBSERVED)
                 | flag(self.functions.has_sections, config_flag::SECTIONS)

@@ -9,8 +9,10 @@
 //! What is observed is the program's code only, by its segments. Accesses of the runtime, of the dynamic
 //! linker and of installed libraries have no callbacks, and cost nothing.
 //!
-//! What it misses: the emulator reports an access when it was made, so no thread can be stopped before
-//! one. An instruction that orders memory for other threads is only noted: the host looks for no races
+//! The emulator reports an access when it was made, so no thread can be stopped before one. An instruction that
+//! is to be a scheduling point is only named, before it is executed for the first time: the runtime abandons the run
+//! and puts a trap in its place. Such are atomic instructions, fences, and plain ones that access bytes of atomic
+//! variables. An instruction that the runtime cannot make is noted when it is executed: the host looks for no races
 //! then, because what orders them is not known.
 
 mod emulator;
@@ -21,7 +23,10 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
-use raddle_wire::observed::{ATTACH, Hot, Port, REQUEST, Segments, VERSION};
+use raddle_vocab::policy::mix;
+use raddle_wire::observed::{
+    ATTACH, AtomicCode, Hot, NOT_MODELLED, Port, REQUEST, RecentAccesses, Segments, TRAP, VERSION,
+};
 use raddle_wire::{limit, record};
 
 use emulator::{Id, Info, TranslatedBlock};
@@ -38,6 +43,8 @@ struct Runtime {
     code: *const Segments,
     limits: *const AtomicU64,
     owners: *const AtomicU64,
+    atomics: *const AtomicCode,
+    recent: *const RecentAccesses,
     filter: *mut Filter,
 }
 
@@ -102,7 +109,8 @@ extern "C" fn on_system_call(
         return;
     }
     let filter = Box::into_raw(Box::new(Filter::EMPTY));
-    let known = Runtime { hot: port.hot, code: port.code, limits: port.limits, owners: port.owners, filter };
+    let Port { hot, code, limits, owners, atomics, recent, .. } = *port;
+    let known = Runtime { hot, code, limits, owners, atomics, recent, filter };
     RUNTIME.store(Box::into_raw(Box::new(known)), Ordering::Relaxed);
 }
 
@@ -135,30 +143,61 @@ extern "C" fn on_block(_id: Id, block: *mut TranslatedBlock) {
             let address = emulator::qemu_plugin_insn_vaddr(instruction);
             let size = emulator::qemu_plugin_insn_size(instruction);
             let bytes = std::slice::from_raw_parts(emulator::qemu_plugin_insn_data(instruction), size);
+            let is_named = !instruction::uses_stack(bytes) && runtime().is_some_and(|it| it.names(address));
+            let place = Place { address, size: size as u8, is_named };
             if instruction::orders_memory(bytes) {
-                emulator::qemu_plugin_register_vcpu_insn_exec_cb(instruction, on_atomic, flags, null_mut());
+                let datum = place.to_datum();
+                emulator::qemu_plugin_register_vcpu_insn_exec_cb(instruction, on_atomic, flags, datum);
             }
-            // The pc of a record is the address of the next instruction.
-            let next = (address + size as u64) as *mut c_void;
-            let which = emulator::READS_AND_WRITES;
-            emulator::qemu_plugin_register_vcpu_mem_cb(instruction, on_access, flags, which, next);
+            if bytes != [TRAP] {
+                let which = emulator::READS_AND_WRITES;
+                emulator::qemu_plugin_register_vcpu_mem_cb(instruction, on_access, flags, which, place.to_datum());
+            }
         }
     }
 }
 
-/// An instruction that orders memory.
-extern "C" fn on_atomic(_processor: c_uint, _datum: *mut c_void) {
-    let Some(runtime) = runtime() else { return };
-    // SAFETY: the runtime's state, which lives as long as the process; nothing else runs.
-    unsafe {
-        if (*runtime.hot).controlled {
-            (*runtime.limits).fetch_or(limit::ATOMIC_CODE, Ordering::Relaxed);
+/// An instruction, as the datum of a callback.
+#[derive(Clone, Copy)]
+struct Place {
+    address: u64,
+    size: u8,
+    /// Whether the source says that its accesses are atomic.
+    is_named: bool,
+}
+
+impl Place {
+    const SIZE: u32 = 56;
+    const NAMED: u32 = 63;
+
+    fn to_datum(self) -> *mut c_void {
+        (self.address | u64::from(self.size) << Place::SIZE | u64::from(self.is_named) << Place::NAMED) as *mut c_void
+    }
+
+    fn of(datum: *mut c_void) -> Self {
+        let word = datum as u64;
+        Place {
+            address: word & (1 << Place::SIZE) - 1,
+            size: (word >> Place::SIZE) as u8 & 15,
+            is_named: word >> Place::NAMED != 0,
         }
     }
+
+    /// The pc of a record is the address of the next instruction.
+    fn next(self) -> u64 {
+        self.address + u64::from(self.size)
+    }
+}
+
+/// An instruction that orders memory, which has no trap in its place.
+extern "C" fn on_atomic(_processor: c_uint, datum: *mut c_void) {
+    let Some(runtime) = runtime() else { return };
+    // SAFETY: the runtime's state, which lives as long as the process; nothing else runs.
+    unsafe { runtime.wants_trap(Place::of(datum)) };
 }
 
 /// An access that the program's code has made.
-extern "C" fn on_access(_processor: c_uint, access: u32, address: u64, next: *mut c_void) {
+extern "C" fn on_access(_processor: c_uint, access: u32, address: u64, datum: *mut c_void) {
     let Some(runtime) = runtime() else { return };
     if OTHERS_BEFORE.load(Ordering::Relaxed) != OTHER_BLOCKS.load(Ordering::Relaxed) {
         return;
@@ -167,7 +206,7 @@ extern "C" fn on_access(_processor: c_uint, access: u32, address: u64, next: *mu
     let (size, is_write) =
         unsafe { (1 << emulator::qemu_plugin_mem_size_shift(access), emulator::qemu_plugin_mem_is_store(access)) };
     // SAFETY: the runtime's state, which lives as long as the process; nothing else uses it meanwhile.
-    unsafe { runtime.access(is_write, address, size, next as u64) };
+    unsafe { runtime.access(is_write, address, size, Place::of(datum)) };
 }
 
 /// Accesses after which the runtime is asked to look whether the thread waits for another one.
@@ -184,17 +223,70 @@ impl Runtime {
         ranges.take_while(|&[_, end]| end != 0).any(|[start, end]| (start..end).contains(&(address as usize)))
     }
 
+    /// Whether the source says that accesses by the instruction are atomic.
+    fn names(&self, address: u64) -> bool {
+        // SAFETY: what is known lies in the shared file, which stays mapped.
+        unsafe { (*self.atomics).is_in_range(address) }
+    }
+
+    /// An instruction is executed that is to be a scheduling point. The runtime puts a trap in its place, unless it
+    /// has found that it cannot make it.
+    ///
+    /// # Safety
+    /// Nothing else may use the runtime's state.
+    unsafe fn wants_trap(&self, place: Place) {
+        // SAFETY: the caller's promise.
+        let (atomics, hot) = unsafe { (&*self.atomics, &*self.hot) };
+        let known = atomics.site(place.address);
+        let is_met = known.is_none() && atomics.add_site(place.address);
+        if !hot.controlled {
+            return;
+        }
+        if is_met || known.is_some_and(|site| site & NOT_MODELLED == 0) {
+            request_runtime();
+        } else {
+            // SAFETY: as above.
+            unsafe { (*self.limits).fetch_or(limit::ATOMIC_CODE, Ordering::Relaxed) };
+        }
+    }
+
+    /// Adds what was read to the hash of what the thread has read, and keeps the access for the runtime.
+    ///
+    /// # Safety
+    /// Nothing else may use the runtime's state; the bytes can be read.
+    unsafe fn hash(&self, is_write: bool, address: u64, size: u64) {
+        // SAFETY: the caller's promise.
+        let (hot, recent) = unsafe { (&mut *self.hot, &*self.recent) };
+        if !is_write {
+            for at in address..address + size {
+                // SAFETY: as above.
+                hot.values = mix(hot.values ^ u64::from(unsafe { *(at as *const u8) }));
+            }
+        }
+        recent.add(is_write, address, size, hot.tid);
+    }
+
     /// What the hook of an access does, but for stopping. Only what is recorded is numbered: an instruction that
     /// reads and writes is executed once more if its write faults, as the first one to a page of the snapshot
     /// does, and its read is reported twice.
     ///
     /// # Safety
     /// Nothing else may use the runtime's state.
-    unsafe fn access(&self, is_write: bool, address: u64, size: u64, pc: u64) {
+    unsafe fn access(&self, is_write: bool, address: u64, size: u64, place: Place) {
         // SAFETY: the caller's promise.
         let hot = unsafe { &mut *self.hot };
         if !hot.controlled {
             return;
+        }
+        // SAFETY: what is known lies in the shared file, which stays mapped.
+        let atomics = unsafe { &*self.atomics };
+        if place.is_named || atomics.is_place(address, size.min(8)) {
+            // SAFETY: the caller's promise.
+            unsafe { self.wants_trap(place) };
+        }
+        if hot.hashing {
+            // SAFETY: the caller's promise; the program has just accessed these bytes.
+            unsafe { self.hash(is_write, address, size) };
         }
         let (low, high) = hot.stack;
         if is_write && !(low..high).contains(&(address as usize)) {
@@ -212,9 +304,10 @@ impl Runtime {
             return;
         }
         let kind = if is_write { record::WRITE } else { record::READ };
+        atomics.touch(address, size);
         let header = record::header(kind, 0, hot.tid, hot.count);
         hot.count = hot.count.wrapping_add(1);
-        push(hot, [header, address, record::pack_pc(pc, size as u16)]);
+        push(hot, [header, address, record::pack_pc(place.next(), size as u16)]);
     }
 }
 

@@ -11,6 +11,7 @@ use crate::arch::code::{self, NUMBERS, Set};
 use crate::arch::entry::Registers;
 use crate::frame_objects::{self, Objects};
 use crate::library::noreturn;
+use crate::observed;
 use crate::state::{Global, process, run};
 use crate::syscall::callers;
 use crate::syscall::maps::Maps;
@@ -26,7 +27,7 @@ const SAVED: usize = NUMBERS.len();
 /// Whether it makes no difference to a thread that continues at `pc` that it called the runtime
 /// with the registers `later` instead of `earlier`.
 pub fn are_alike(earlier: &Registers, later: &Registers, pc: u64) -> bool {
-    if earlier.sp != later.sp {
+    if (earlier.sp, earlier.rest) != (later.sp, later.rest) {
         return false;
     }
     let frames = Frames::of(run().hot.stack, later, pc);
@@ -450,6 +451,7 @@ fn code_at(pc: u64) -> Option<<Set as InstructionSet>::Bytes> {
     let len = bytes.len().min(end - pc);
     // SAFETY: the mapping is readable, and program code stays mapped while it is on the stack.
     unsafe { core::ptr::copy_nonoverlapping(pc as *const u8, bytes.as_mut_ptr(), len) };
+    observed::sites::put_back(pc as u64, &mut bytes);
     Some(bytes)
 }
 

@@ -324,7 +324,7 @@ pub mod limit {
     pub const EXIT_HANDLERS: u64 = 1 << 26;
     /// Paths were used while a directory on them, or the working directory, was changed.
     pub const PATHS: u64 = 1 << 21;
-    /// Machine code that is observed from outside executed an atomic instruction or a fence.
+    /// Machine code that is observed from outside has atomic operations that were not seen as such.
     pub const ATOMIC_CODE: u64 = 1 << 22;
     /// Machine code that is observed from outside was loaded during a run.
     pub const LATE_CODE: u64 = 1 << 23;
@@ -469,8 +469,9 @@ pub struct PollRound {
     pub pieces: [[AtomicU64; 2]; POLL_PIECES],
 }
 
-/// What the runtime has learned about spin loops, kept from run to run. Only the runtime reads and
-/// writes it. It is in the shared file so that forked runs and the parent share it.
+/// What the runtime has learned about spin loops and atomic operations, kept from run to run. Only the
+/// runtime reads it, and only the runtime writes it once runs are made. It is in the shared file so that forked
+/// runs and the parent share it.
 #[repr(C)]
 pub struct SpinKnowledge {
     /// Whether a thread was seen to return to a read without having changed anything.
@@ -510,6 +511,8 @@ pub struct SpinKnowledge {
     pub places: [AtomicU64; 2 * SPIN_PLACES],
     /// Verdicts about reads, by the state of the reading thread and the value that it reads.
     pub table: [AtomicU64; SPIN_ENTRIES],
+    /// Atomic operations of a program that is observed under an emulator.
+    pub atomics: observed::AtomicCode,
 }
 
 /// Part of a schedule: thread `tid` makes `steps` transitions. Then, if `accesses` is not

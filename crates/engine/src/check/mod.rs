@@ -394,6 +394,13 @@ impl Checker {
         limits.extend(collector.unreproduced.into_iter().skip(1));
         let mut notes = if stats.threads == 1 { vec![ONE_THREAD.into()] } else { Vec::new() };
         notes.extend(collector.open.iter().map(|met| format!("met, but there was no time left to confirm it: {met}")));
+        if collector.orders.matter() {
+            if reason.is_none() && self.options.trust.strict {
+                reason = Some(Reason { code: "memory-orders".into(), text: ORDERS.into() });
+            } else {
+                notes.push(ORDERS.into());
+            }
+        }
         let complete = reason.is_none();
         let findings = collector.findings;
         Report {
@@ -423,8 +430,13 @@ const ONE_THREAD: &str = "the program never had a second thread: there was nothi
 
 /// Said of a program without hooks whose accesses are observed.
 const OBSERVED: &str = "this holds for the machine code, which was observed under an emulator: accesses that the \
-                        compiler removed are not in it, and its loads and stores are taken for plain ones of the \
-                        source";
+                        compiler removed are not in it";
+
+/// Said where that matters.
+const ORDERS: &str = "threads are kept apart by atomic operations, as the processor orders them: a load acquires, a \
+                      store releases, an exchange does both. The memory orders of the source are not in the machine \
+                      code: where it asks for less, there may be data races. Build the program with raddle to see \
+                      them; --strict does not rely on these orders";
 
 /// Said of a program without hooks.
 const CALLS_ONLY: &str = "the program was not built with raddle: only its calls of the C library were seen, no memory \

@@ -8,10 +8,12 @@ use raddle_explore::WorkerPool;
 use raddle_explore::optimal::{Expander, WorkItem};
 use raddle_explore::pool::{Analyser, Analysis, Warmup};
 use raddle_model::defect::Signature;
+use raddle_model::finding::Kind;
 use raddle_model::{DefectFinder, SyncState, TargetError};
 
 use super::search::{compared, is_compared};
 use crate::findings::behind::Behind;
+use crate::findings::orders::Orders;
 use crate::options::{CheckOptions, StrategyName};
 use crate::panics;
 
@@ -69,7 +71,8 @@ impl ParallelSetup {
         let (expands, spurious, self_check) = (self.expands, self.spurious, self.self_check);
         let finder = DefectFinder::allowing(&self.allowed_exits).until_idle(self.target_options.until_idle);
         let sees_calls_only = self.target_options.sees_calls_only();
-        move || expands.then(|| expander(spurious, self_check, finder, sees_calls_only))
+        let is_observed = self.target_options.observer.is_some();
+        move || expands.then(|| expander(spurious, self_check, finder, (sees_calls_only, is_observed)))
     }
 }
 
@@ -80,11 +83,17 @@ fn start(options: Options) -> Result<NativeTarget, TargetError> {
 /// Finds children and defects where the execution was made. It is kept if it shows something that
 /// this worker has not seen before, tells something new about the cause of a failure, or is due for
 /// a check of raddle itself.
-fn expander(spurious: u32, self_check: Option<u64>, mut finder: DefectFinder, sees_calls_only: bool) -> Analyser {
+fn expander(
+    spurious: u32,
+    self_check: Option<u64>,
+    mut finder: DefectFinder,
+    (sees_calls_only, is_observed): (bool, bool),
+) -> Analyser {
     let mut expander = Expander::new(spurious);
     let mut semantics = SyncState::new(spurious);
     let mut known: BTreeSet<Signature> = BTreeSet::new();
     let mut behind = Behind::default();
+    let mut orders = Orders::default();
     let mut knows_overwritten = false;
     let is_panic_provoked = panics::is_provoked("worker");
     Box::new(move |number, request, execution| {
@@ -94,6 +103,8 @@ fn expander(spurious: u32, self_check: Option<u64>, mut finder: DefectFinder, se
         let mut keep = self_check.is_some_and(|every| (number + 1).is_multiple_of(every));
         let defects = finder.find(execution);
         keep |= behind.learn(execution, &defects);
+        let has_race = defects.iter().any(|defect| defect.signature.kind == Kind::DataRace);
+        keep |= is_observed && !has_race && orders.learn(execution);
         for defect in defects {
             keep |= known.insert(defect.signature);
         }

@@ -17,6 +17,7 @@ use super::builder::{FindingBuilder, at};
 use super::closure::ThreadPosition;
 use super::confirm::Confirmer;
 use super::groups::{self, Circumstances, CircumstancesById, standings};
+use super::orders::Orders;
 use super::seen::Seen;
 use super::witness::{Found, Witness, number_of};
 use crate::directory::RunDirectory;
@@ -45,6 +46,8 @@ pub struct Collector<'a> {
     directory: &'a RunDirectory,
     property: Property,
     seen: Seen,
+    /// Of a program that is observed: whether the orders of its atomic operations matter.
+    pub orders: Orders,
     /// Preemptions that a witness may have.
     preemptions: Option<u32>,
     finder: DefectFinder,
@@ -84,6 +87,7 @@ impl<'a> Collector<'a> {
             directory,
             property,
             seen: Seen::default(),
+            orders: Orders::default(),
             preemptions: None,
             finder: DefectFinder::allowing(&[]),
             framework: None,
@@ -168,6 +172,8 @@ impl<'a> Collector<'a> {
         observer: &mut dyn Observer,
     ) -> Result<Vec<usize>, Error> {
         let mut all = self.finder.find(execution);
+        let is_race = |defect: &Defect| defect.signature.kind == Kind::DataRace;
+        let are_news = self.seen.is_observed() && !all.iter().any(is_race) && self.orders.learn(execution);
         all.retain(|defect| {
             let (kind, detail) = (defect.signature.kind, defect.signature.detail);
             is_wanted(self.property, kind, detail) && self.seen.shows(kind)
@@ -175,7 +181,7 @@ impl<'a> Collector<'a> {
         let news = self.behind.learn(execution, &all);
         let is_fresh = |defect: &&Defect| self.signatures.insert(defect.signature.clone());
         let fresh: Vec<Defect> = all.iter().filter(is_fresh).cloned().collect();
-        self.is_told = news || !fresh.is_empty();
+        self.is_told = news || are_news || !fresh.is_empty();
         let collected = if fresh.is_empty() {
             Vec::new()
         } else {

@@ -28,15 +28,19 @@ impl Seen {
     }
 
     /// Whether a defect of this kind is one, as far as can be told. What orders two accesses may be an atomic
-    /// operation that is not seen, and so may be what ends a loop.
+    /// operation that is not seen, and so may be what ends a loop. Something that looks like a race in a program that
+    /// may have such operations is a limit of the check.
     #[must_use]
     pub fn shows(&self, kind: Kind) -> bool {
-        match kind {
-            Kind::Livelock => !self.calls_only && !self.is_observed,
-            Kind::DataRace if self.is_observed => !self.noticed.facts().has_atomic_code(),
-            Kind::DataRace => !self.calls_only,
-            _ => true,
+        if !self.is_observed {
+            return !self.calls_only || !matches!(kind, Kind::Livelock | Kind::DataRace);
         }
+        let facts = self.noticed.facts();
+        if kind == Kind::DataRace && facts.has_other_atomics {
+            self.noticed.add(NoticedFacts::of_atomic_code());
+            return false;
+        }
+        !matches!(kind, Kind::Livelock | Kind::DataRace) || !facts.has_atomic_code()
     }
 
     /// A suppressed race of an observed program: its accesses cannot become scheduling points.

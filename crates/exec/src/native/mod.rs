@@ -28,7 +28,7 @@ use std::time::Duration;
 
 use raddle_model::{Execution, Request, Target, TargetError};
 use raddle_vocab::RunStatus;
-use raddle_wire::{Control, MAX_JOBS};
+use raddle_wire::{Control, MAX_JOBS, limit};
 
 use collect::{BatchResults, Finished};
 use fault::TargetFault;
@@ -39,7 +39,9 @@ pub use saved::{SavedTarget, SpinFacts};
 use target_session::{TargetSession, Waited};
 
 use raddle_wire::MAX_FUNCTIONS;
+use raddle_wire::observed::AtomicCode;
 
+use crate::atomic_types::AtomicVariables;
 use crate::decode::{Decoder, Detail};
 use crate::elf::Instrumentation;
 use crate::emulator::Emulator;
@@ -47,7 +49,8 @@ use crate::error::StartError;
 use crate::mappings::{self, Mapping};
 use crate::options::{NoticedFacts, Options, RestoreMode};
 use crate::shared::WORD;
-use crate::{atomic_types, elf, limits};
+
+use crate::{elf, limits};
 
 /// What the kernel calls the shared file among the target's mappings.
 const SHARED_FILE: &str = "/memfd:raddle (deleted)";
@@ -89,6 +92,8 @@ pub struct NativeTarget {
     statistics: Statistics,
     /// How often the agent has forgotten the target since the last result.
     renewals: u32,
+    /// What debug information says of atomic variables of an observed program.
+    atomic_variables: Option<(SpinFacts, NoticedFacts)>,
 }
 
 impl NativeTarget {
@@ -139,29 +144,49 @@ impl NativeTarget {
             mappings: Vec::new(),
             statistics: Statistics::default(),
             renewals: 0,
+            atomic_variables: None,
         };
         target.adopt(session);
         Ok(target)
     }
 
-    fn adopt(&mut self, session: Box<dyn TargetSession>) {
+    fn adopt(&mut self, mut session: Box<dyn TargetSession>) {
         self.statistics.starts += 1;
         self.mappings = session.mappings(&self.options);
         if self.options.observer.is_some() {
-            self.look_for_atomic_types();
+            self.name_atomic_variables(&mut *session);
         }
         let files = self.mappings.iter().filter(|mapping| mapping.offset == 0 && mapping.path.is_file());
         self.options.loaded.add(files.map(|mapping| mapping.path.clone()).collect());
         self.session = Some(session);
     }
 
-    /// Plain instructions of an observed program may be atomic operations of its source.
-    fn look_for_atomic_types(&mut self) {
+    /// Plain instructions of an observed program may be atomic operations of its source: the runtime is told
+    /// which, as far as debug information tells it.
+    fn name_atomic_variables(&mut self, session: &mut dyn TargetSession) {
         let is_own = |path: &Path| *path == self.options.program || !elf::is_installed(path);
-        let mut files = self.mappings.iter().filter(|mapping| mapping.offset == 0 && is_own(&mapping.path));
-        if self.statistics.starts == 1 && files.any(|file| atomic_types::are_in(&file.path)) {
-            self.options.noticed.add(NoticedFacts::ATOMIC_CODE);
-        }
+        let files = self.mappings.iter().filter(|mapping| mapping.offset == 0 && is_own(&mapping.path));
+        let known = self.atomic_variables.get_or_insert_with(|| {
+            let atomics = Box::new(AtomicCode::new());
+            let (mut code, mut have_room, mut are_elsewhere) = (Vec::new(), true, false);
+            for file in files {
+                let found = AtomicVariables::of(&file.path);
+                let moved = |address: u64| address.wrapping_sub(found.start).wrapping_add(file.start);
+                are_elsewhere |= found.are_elsewhere;
+                code.extend(found.code.iter().map(|&(start, end)| (moved(start), moved(end))));
+                for &(address, size) in &found.places {
+                    let mut parts = (0..size).step_by(8);
+                    have_room &= parts.all(|at| atomics.name_place(moved(address) + at, (size - at).min(8)).is_some());
+                }
+            }
+            code.sort_unstable();
+            have_room &= atomics.name_ranges(&code);
+            let limits = if have_room { 0 } else { limit::ATOMIC_CODE };
+            let facts = NoticedFacts { limits, has_other_atomics: are_elsewhere, ..NoticedFacts::default() };
+            (SpinFacts::of_atomics(&atomics), facts)
+        });
+        session.teach(&known.0);
+        self.options.noticed.add(known.1.clone());
     }
 
     /// The options in force: pool, mode and trace size may have grown since the start.

@@ -4,10 +4,12 @@
 //! has the same addresses, so the words mean the same there. Only the runtime interprets them.
 
 use std::ffi::OsString;
+use std::mem::offset_of;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
 use raddle_model::HeldRead;
+use raddle_wire::observed::AtomicCode;
 use raddle_wire::{SPIN_OFFSET, SpinKnowledge};
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +51,12 @@ impl SpinFacts {
 }
 
 impl SpinFacts {
+    /// What the host knows of atomic operations before the first run.
+    pub(super) fn of_atomics(atomics: &AtomicCode) -> Self {
+        let first = (offset_of!(SpinKnowledge, atomics) / WORD) as u32;
+        SpinFacts((first..).zip(atomics.words()).filter(|&(_, word)| word != 0).collect())
+    }
+
     /// Writes them where the runtime looks for them.
     pub(super) fn put_into(&self, shared: &SharedFile) {
         for &(at, word) in &self.0 {

@@ -136,6 +136,7 @@ fn run_forked(process: &mut ProcessState, job: *mut Job, number: u32) {
 }
 
 fn fork_once(process: &mut ProcessState, job: *mut Job, number: u32) {
+    crate::observed::sites::put_traps();
     // SAFETY: the job lies in the shared file.
     unsafe {
         (&raw mut (*job).status).write_volatile(RunStatus::Damaged as u32);
@@ -190,6 +191,7 @@ fn run_job(process: &mut ProcessState, job: &mut Job, number: u32) {
 
 /// One attempt at a run; false if it must be restarted.
 fn attempt(process: &mut ProcessState, job: &mut Job, number: u32, base: u32) -> bool {
+    crate::observed::sites::put_traps();
     if process.used {
         checkpoint::restore(base);
         crate::restore::undo::after_run();
@@ -207,12 +209,18 @@ fn attempt(process: &mut ProcessState, job: &mut Job, number: u32, base: u32) ->
     let run = run();
     run.hot.controlled = true;
     histories::begin_run();
+    crate::observed::begin_run();
     knowledge::begin_run();
     loop {
         // SAFETY: the fiber that runs next saved its stack pointer when it switched to the
         // controller.
         unsafe { context::switch(&raw mut process.controller_sp, run.me().sp, run.me().thread_pointer) };
         match process.handover {
+            Handover::Finished { .. } if crate::observed::sites::has_news() => {
+                run.hot.controlled = false;
+                process.next_epoch = run.hot.epoch + 1;
+                return false;
+            }
             Handover::Finished { status, code } => {
                 close(job, start, status, code);
                 return true;

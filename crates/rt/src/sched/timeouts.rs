@@ -98,7 +98,9 @@ impl View {
     /// registers.
     fn compare(&self, now: Registers) -> Sameness {
         let ((sp, above), (frame, below)) = windows(&now);
-        if self.registers.sp != now.sp || (self.stack_len, self.frame_len) != (above, below) {
+        if (self.registers.sp, self.registers.rest) != (now.sp, now.rest)
+            || (self.stack_len, self.frame_len) != (above, below)
+        {
             return Sameness::Different;
         }
         // SAFETY: as in `take`.

@@ -48,6 +48,7 @@ use crate::interpose::io::descriptors;
 use crate::interpose::memory::heap;
 use crate::interpose::sync::{histories, mutex, rwlock, sem, sem_names, spinlock};
 use crate::interpose::thread::lifecycle;
+use crate::observed;
 use crate::sched::enabled::{CanStep, enabled};
 use crate::spinloop::knowledge::{
     self, IS_LOOP, MAX_FRUITLESS, ReadVerdict, examinations, has_verdicts, insert, key, knowledge, look_up,
@@ -111,7 +112,13 @@ struct SpinDetector<'a> {
 /// be the end of a failed round, so that its being enabled depends on what it would read.
 #[inline(always)]
 pub fn arriving(op: &AnnouncedOp) -> bool {
-    if !process().fold_spins || is_private(op) {
+    if !process().fold_spins {
+        return false;
+    }
+    if run().hot.hashing {
+        observed::take_recent();
+    }
+    if is_private(op) {
         return false;
     }
     if run().hot.hashing {
@@ -587,6 +594,11 @@ pub fn note_read(address: u64, size: u64) {
         at += 1 << log_size;
     }
     run().hot.values = values;
+    note_data(address, size, true);
+}
+
+/// The same where the values were added already.
+pub fn note_data_read(address: u64, size: u64) {
     note_data(address, size, true);
 }
 

@@ -445,7 +445,7 @@ impl Observation {
                 all.add_pending(fiber, stacks);
             }
         }
-        all.add_registers(&Registers { saved: stack.frames.live_registers(now), sp: now.sp }, stacks);
+        all.add_registers(&Registers { saved: stack.frames.live_registers(now), sp: now.sp, rest: 0 }, stacks);
         let start = stack.live.0.next_multiple_of(size_of::<u64>());
         each_word(start, stack.live.1, |at, word| all.add_from(word, at, stacks));
         for (_, address, _) in pages(self.thread) {

@@ -21,6 +21,23 @@ fn access<const KIND: u8, const SIZE: u16, const FLAGS: u8>(address: u64, pc: u6
     }
 }
 
+/// An access of up to 16 bytes that the program does not announce by a hook.
+pub fn plain_access(kind: u8, address: u64, size: u64, pc: u64) {
+    let access = match (kind == record::WRITE, size) {
+        (false, 1) => access::<R, 1, 0>,
+        (false, 2) => access::<R, 2, 0>,
+        (false, 4) => access::<R, 4, 0>,
+        (false, 8) => access::<R, 8, 0>,
+        (false, _) => access::<R, 16, 0>,
+        (true, 1) => access::<W, 1, 0>,
+        (true, 2) => access::<W, 2, 0>,
+        (true, 4) => access::<W, 4, 0>,
+        (true, 8) => access::<W, 8, 0>,
+        (true, _) => access::<W, 16, 0>,
+    };
+    access(address, pc);
+}
+
 /// Counts an access that is only to be counted; false for any other.
 #[inline(always)]
 fn is_done(kind: u8, address: u64, size: u64) -> bool {

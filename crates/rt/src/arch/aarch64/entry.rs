@@ -9,18 +9,19 @@ pub const SAVED: usize = 19;
 
 /// Callee-saved registers and stack pointer of the program at its last call of an operation. With
 /// the stack, this is all that a loop can carry from one round to the next.
-#[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Registers {
     /// x19 to x29, d8 to d15
     pub saved: [u64; SAVED],
     /// Stack pointer.
     pub sp: u64,
+    /// Of programs that are observed under an emulator, which are for x86-64: 0.
+    pub rest: u64,
 }
 
 impl Registers {
     /// Of no call.
-    pub const NONE: Registers = Registers { saved: [0; SAVED], sp: 0 };
+    pub const NONE: Registers = Registers { saved: [0; SAVED], sp: 0, rest: 0 };
 
     /// Which of the registers is the frame pointer (x29), in code that keeps one.
     pub const FRAME_POINTER: usize = 10;
@@ -54,14 +55,15 @@ impl CallArguments {
 /// What the stubs store.
 #[repr(C)]
 struct EnteredState {
-    registers: Registers,
+    saved: [u64; SAVED],
+    sp: u64,
     arguments: CallArguments,
     /// The address that the call returns to. Unlike that of the arguments it is not taken away.
     link: u64,
 }
 
 const _: () = {
-    assert!(core::mem::offset_of!(Registers, sp) == 152);
+    assert!(core::mem::offset_of!(EnteredState, sp) == 152);
     assert!(core::mem::offset_of!(EnteredState, arguments) == 160);
     assert!(core::mem::offset_of!(CallArguments, count) == 8);
     assert!(core::mem::offset_of!(CallArguments, values) == 16);
@@ -77,7 +79,7 @@ unsafe impl Sync for Entered {}
 
 /// Registers at the last entry.
 pub static ENTERED: Entered =
-    Entered(UnsafeCell::new(EnteredState { registers: Registers::NONE, arguments: CallArguments::NONE, link: 0 }));
+    Entered(UnsafeCell::new(EnteredState { saved: [0; SAVED], sp: 0, arguments: CallArguments::NONE, link: 0 }));
 
 /// Whether plain reads are operations, too. Written once, before the program has threads.
 pub static READS_ARE_OPERATIONS: core::sync::atomic::AtomicBool = core::sync::atomic::AtomicBool::new(false);
@@ -85,7 +87,8 @@ pub static READS_ARE_OPERATIONS: core::sync::atomic::AtomicBool = core::sync::at
 /// The registers with which the program last called an operation.
 pub fn registers() -> Registers {
     // SAFETY: rule 4 of the crate.
-    unsafe { (*ENTERED.0.get()).registers }
+    let EnteredState { saved, sp, .. } = unsafe { &*ENTERED.0.get() };
+    Registers { saved: *saved, sp: *sp, rest: 0 }
 }
 
 /// Whether the program has called an operation since [`take_call`] or [`forget_call`]. Then

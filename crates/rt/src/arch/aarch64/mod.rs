@@ -1,6 +1,7 @@
 //! aarch64 with the procedure call standard of Arm (AAPCS64), on Linux.
 
 pub mod atomic16;
+pub mod atomic_code;
 pub mod code;
 pub mod context;
 pub mod counter;

@@ -214,6 +214,12 @@ pub unsafe fn call_before_going_on(info: *mut libc::siginfo_t, context: *mut lib
     }
 }
 
+/// No instruction of a program for this processor is made by the runtime.
+///
+/// # Safety
+/// None.
+pub unsafe fn call_site(_info: *mut libc::siginfo_t, _context: *mut libc::ucontext_t) {}
+
 /// The first word of the set that the kernel blocks when it goes on with the context.
 ///
 /// # Safety

@@ -6,18 +6,20 @@ use core::cell::UnsafeCell;
 
 /// Callee-saved registers and stack pointer of the program at its last call of an operation. With
 /// the stack, this is all that a loop can carry from one round to the next.
-#[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Registers {
     /// rbx, rbp, r12, r13, r14, r15
     pub saved: [u64; 6],
     /// Stack pointer right after the call instruction.
     pub sp: u64,
+    /// Hash of the other registers and of what is below the stack pointer, if the program did not call the
+    /// operation but makes it by an instruction; 0 otherwise.
+    pub rest: u64,
 }
 
 impl Registers {
     /// Of no call.
-    pub const NONE: Registers = Registers { saved: [0; 6], sp: 0 };
+    pub const NONE: Registers = Registers { saved: [0; 6], sp: 0, rest: 0 };
 
     /// Which of the registers is the frame pointer (rbp), in code that keeps one.
     pub const FRAME_POINTER: usize = 1;
@@ -51,9 +53,14 @@ impl CallArguments {
 /// What the stubs store.
 #[repr(C)]
 struct EnteredState {
-    registers: Registers,
+    saved: [u64; 6],
+    sp: u64,
     arguments: CallArguments,
 }
+
+/// In the place of the number of arguments: the program has not called. The other bits are those of
+/// [`Registers::rest`].
+const FROM_CODE: u64 = 1 << 63;
 
 const _: () = {
     assert!(core::mem::offset_of!(EnteredState, arguments) == 56);
@@ -70,7 +77,7 @@ unsafe impl Sync for Entered {}
 
 /// Registers at the last entry.
 pub static ENTERED: Entered =
-    Entered(UnsafeCell::new(EnteredState { registers: Registers::NONE, arguments: CallArguments::NONE }));
+    Entered(UnsafeCell::new(EnteredState { saved: [0; 6], sp: 0, arguments: CallArguments::NONE }));
 
 /// Whether plain reads are operations, too. Written once, before the program has threads.
 pub static READS_ARE_OPERATIONS: core::sync::atomic::AtomicBool = core::sync::atomic::AtomicBool::new(false);
@@ -78,7 +85,18 @@ pub static READS_ARE_OPERATIONS: core::sync::atomic::AtomicBool = core::sync::at
 /// The registers with which the program last called an operation.
 pub fn registers() -> Registers {
     // SAFETY: rule 4 of the crate.
-    unsafe { (*ENTERED.0.get()).registers }
+    let EnteredState { saved, sp, arguments } = unsafe { &*ENTERED.0.get() };
+    let rest = if arguments.count & FROM_CODE != 0 { arguments.count } else { 0 };
+    Registers { saved: *saved, sp: *sp, rest }
+}
+
+impl Entered {
+    /// The program has these registers, and makes an operation without a call.
+    pub fn come_from_code(&self, Registers { saved, sp, rest }: Registers) {
+        let arguments = CallArguments { pc: 0, count: rest | FROM_CODE, values: [0; 6] };
+        // SAFETY: rule 4 of the crate.
+        unsafe { *self.0.get() = EnteredState { saved, sp, arguments } };
+    }
 }
 
 /// Whether the program has called an operation since [`take_call`] or [`forget_call`]. Then

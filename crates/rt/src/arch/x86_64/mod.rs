@@ -1,6 +1,7 @@
 //! x86-64 with the System V calling convention, on Linux.
 
 pub mod atomic16;
+pub mod atomic_code;
 pub mod code;
 pub mod context;
 pub mod counter;

@@ -83,7 +83,30 @@ global_asm!(
     interrupted = sym crate::sched::preemption::interrupted,
 );
 
+// Lets the runtime make the instruction that the thread is before, whose context is in rdi.
+global_asm!(
+    ".text",
+    ".hidden raddle_call_site",
+    ".globl raddle_call_site",
+    ".type raddle_call_site,@function",
+    "raddle_call_site:",
+    ".cfi_startproc",
+    "push rbp",
+    ".cfi_def_cfa_offset 16",
+    ".cfi_offset rbp, -16",
+    "mov rbp, rsp",
+    ".cfi_def_cfa_register rbp",
+    "and rsp, -16",
+    "call {perform}",
+    "leave",
+    ".cfi_def_cfa rsp, 8",
+    "ret",
+    ".cfi_endproc",
+    perform = sym crate::observed::sites::perform,
+);
+
 unsafe extern "C" {
+    fn raddle_call_site();
     fn raddle_signal_return();
     fn raddle_call_handler();
     fn raddle_call_interrupted();
@@ -175,6 +198,34 @@ pub unsafe fn call_before_going_on(info: *mut libc::siginfo_t, context: *mut lib
         move_frame(frame(info, context), top, 0, 0, info, context);
         (*context).uc_mcontext.gregs[libc::REG_RIP as usize] = raddle_call_interrupted as *const () as i64;
     }
+}
+
+/// Lets the interrupted thread call [`perform`] on its own stack, with its context. Then it goes on with what the
+/// context says.
+///
+/// # Safety
+/// As [`call_before_going_on`].
+///
+/// [`perform`]: crate::observed::sites::perform
+pub unsafe fn call_site(info: *mut libc::siginfo_t, context: *mut libc::ucontext_t) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let top = stack_pointer(&*context) - super::RED_ZONE;
+        move_frame(frame(info, context), top, 0, 0, info, context);
+        let registers = &mut (*context).uc_mcontext.gregs;
+        registers[libc::REG_RDI as usize] = registers[libc::REG_RDX as usize];
+        registers[libc::REG_RIP as usize] = raddle_call_site as *const () as i64;
+    }
+}
+
+/// Where the floating-point state is, without what describes it.
+///
+/// # Safety
+/// The context must be one that the kernel has filled.
+pub unsafe fn float_bytes(context: &libc::ucontext_t) -> core::ops::Range<usize> {
+    const PLAIN: usize = 416;
+    let state = context.uc_mcontext.fpregs as usize;
+    if state == 0 { 0..0 } else { state..state + PLAIN }
 }
 
 /// The first word of the set that the kernel blocks when it goes on with the context.

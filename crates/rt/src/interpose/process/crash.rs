@@ -57,6 +57,10 @@ extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, context: *mut l
         // SAFETY: as above.
         return unsafe { observed::on_request(info, context) };
     }
+    // SAFETY: the kernel passes valid pointers.
+    if unsafe { observed::sites::on_trap(signal, info, context) } {
+        return;
+    }
     const PROTECTION: i32 = 2;
     if signal == libc::SIGSEGV && code == PROTECTION {
         if controlled() && process().snapshot.is_exhausted_by(address) {
@@ -111,6 +115,9 @@ fn place_of(pc: u64, sp: usize) -> u64 {
     if !startup::is_runtime_code(pc) {
         // Elsewhere the pc of a record is a return address; a fault is at the instruction itself.
         return pc + 1;
+    }
+    if let Some(next) = observed::sites::current() {
+        return next;
     }
     let entered = registers().sp as usize;
     let (_, high) = run().hot.stack;

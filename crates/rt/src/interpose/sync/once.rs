@@ -144,7 +144,7 @@ extern "C" fn guard_acquire(address: u64, pc: u64) -> i32 {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::__cxa_guard_acquire(address) };
     }
-    observed::guards();
+    observed::guards(address);
     i32::from(begin(address, GUARD, pc))
 }
 

@@ -4,15 +4,19 @@
 //! much without a transition lets others run. The plug-in asks for that by a signal.
 //!
 //! What differs from hooks: an access is seen when it was made, so that no run can be stopped before
-//! one.
+//! one. Atomic operations are scheduling points all the same ([`sites`]).
+
+pub mod sites;
 
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use raddle_vocab::RunStatus;
+use raddle_wire::observed::{MAX_RECENT, RecentAccesses};
 use raddle_wire::{config_flag, observed};
 
 use crate::arch::{code, signal};
 use crate::sched::{self, controller, startup, timeouts};
+use crate::spinloop::{detector, knowledge};
 use crate::state::{controlled, process, run};
 use crate::syscall::{callers, syscall};
 
@@ -21,6 +25,10 @@ const REQUEST_SIGNAL: i32 = libc::SIGTRAP;
 
 /// Accesses of bytes that have another owner now are others. Goes to the plug-in.
 static OWNERS: AtomicU64 = AtomicU64::new(0);
+
+/// Accesses whose values are hashed. Come from the plug-in.
+static RECENT: RecentAccesses =
+    RecentAccesses { count: AtomicUsize::new(0), accesses: [const { [const { AtomicU64::new(0) }; 2] }; MAX_RECENT] };
 
 /// What the kernel says of a signal that was sent with a value.
 #[repr(C)]
@@ -52,6 +60,8 @@ pub fn attach() {
         // SAFETY: the control page stays mapped.
         limits: unsafe { &raw const (*process().control).limits },
         owners: &raw const OWNERS,
+        atomics: sites::atomics(),
+        recent: &raw const RECENT,
     };
     // SAFETY: the plug-in reads and writes the port, which outlives the call; the kernel knows no such call.
     unsafe { syscall!(observed::ATTACH, &raw mut port) };
@@ -71,15 +81,54 @@ static SEGMENTS: AtomicUsize = AtomicUsize::new(0);
 /// Has the emulator translate the program's code anew: what it has translated before it knew that it is the
 /// program's is not observed. It forgets its translations of a page that becomes writable.
 fn translate_again() {
+    with_writable_code(|| {});
+}
+
+/// Does something while the program's code can be written. Whole segments change, so that the mappings stay
+/// as they are.
+fn with_writable_code(action: impl FnOnce()) {
     const EXECUTABLE: usize = (libc::PROT_READ | libc::PROT_EXEC) as usize;
-    for [start, end] in callers::code_ranges() {
-        let (start, end) = (start & !(crate::arch::PAGE - 1), end.next_multiple_of(crate::arch::PAGE));
-        for protection in [EXECUTABLE | libc::PROT_WRITE as usize, EXECUTABLE] {
+    let protect = |protection: usize| {
+        for [start, end] in callers::code_ranges() {
+            let (start, end) = (start & !(crate::arch::PAGE - 1), end.next_multiple_of(crate::arch::PAGE));
             // SAFETY: the pages stay as they are, and nothing runs meanwhile.
             let failed = unsafe { syscall!(libc::SYS_mprotect, start, end - start, protection) } < 0;
             if failed {
                 controller::refuse("the protection of the program's code cannot be changed");
             }
+        }
+    };
+    protect(EXECUTABLE | libc::PROT_WRITE as usize);
+    action();
+    protect(EXECUTABLE);
+}
+
+/// A run begins.
+pub fn begin_run() {
+    RECENT.count.store(0, Ordering::Relaxed);
+}
+
+/// Tells the detection of spin loops what the running thread has accessed, as hooks would have done at
+/// once. Called while values are hashed, before another thread runs.
+#[cold]
+pub fn take_recent() {
+    let count = RECENT.count.swap(0, Ordering::Relaxed);
+    if count > MAX_RECENT {
+        run().me().read_history.forget();
+    }
+    for [address, what] in RECENT.accesses.iter().take(count) {
+        let (address, what) = (address.load(Ordering::Relaxed), what.load(Ordering::Relaxed));
+        let size = what & 0xffff_ffff;
+        let (low, high) = run().hot.stack;
+        if (what & !RecentAccesses::WRITE) >> RecentAccesses::THREAD != u64::from(run().hot.tid) {
+            continue;
+        }
+        if what & RecentAccesses::WRITE == 0 {
+            detector::note_data_read(address, size);
+        } else if (low..high).contains(&(address as usize)) {
+            detector::note_private_write(address, size);
+        } else {
+            detector::note_write(address, size);
         }
     }
 }
@@ -101,10 +150,11 @@ pub fn makes_code() {
     }
 }
 
-/// The program initialises a variable of a function once. Behind that, it reads plainly whether this was done.
-pub fn guards() {
+/// The program initialises a variable of a function once. Behind that, it reads from the first byte of the
+/// guard whether this was done.
+pub fn guards(guard: u64) {
     if is_on() {
-        controller::name_limit(raddle_wire::limit::ATOMIC_CODE);
+        sites::add_place(guard, 1);
     }
 }
 
@@ -155,6 +205,10 @@ pub fn interrupted() -> bool {
     if !is_on() {
         return false;
     }
+    if sites::has_news() {
+        knowledge::restart_run();
+    }
+    take_recent();
     let (wrote, epoch) = (core::mem::take(&mut run().hot.wrote), run().hot.epoch);
     let before =
         if STRETCHES.0.swap(epoch, Ordering::Relaxed) == epoch { STRETCHES.1.load(Ordering::Relaxed) } else { 0 };
