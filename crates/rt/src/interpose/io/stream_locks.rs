@@ -46,11 +46,17 @@ pub enum Locking {
 
 /// Whether the program imports any of these. Written only when modules are loaded.
 static LOCKS: AtomicBool = AtomicBool::new(false);
+/// Whether it imports any that use a stream without its lock. Without them accesses to streams cannot race.
+static HAS_UNLOCKED: AtomicBool = AtomicBool::new(false);
 
 /// A module of the program imports a function of this name.
 pub fn imported(name: &[u8]) {
-    if LOCKING.contains(&name) || FROM_MACROS.contains(&name) || name.ends_with(UNLOCKED) {
+    let is_unlocked = FROM_MACROS.contains(&name) || name.ends_with(UNLOCKED);
+    if is_unlocked || LOCKING.contains(&name) {
         LOCKS.store(true, Relaxed);
+    }
+    if is_unlocked {
+        HAS_UNLOCKED.store(true, Relaxed);
     }
 }
 
@@ -106,7 +112,7 @@ pub fn in_call(stream: usize, locking: Locking, pc: u64, by: impl FnOnce(bool)) 
         return by(true);
     }
     let taken = take(stream, pc);
-    by(taken != Taken::NotModelled);
+    by(taken != Taken::NotModelled && HAS_UNLOCKED.load(Relaxed));
     if let Taken::Now(lock) = taken {
         run().me().private.stream_lock = lock;
     }
