@@ -3,7 +3,7 @@
 use raddle_wire::{limit, no_key};
 
 /// Each bit of the control block's word with its message.
-const SENTENCES: [(u64, &str); 30] = [
+const SENTENCES: [(u64, &str); 29] = [
     (limit::SOCKET, "a socket was used: what its other end does is not controlled, and cannot be undone between runs"),
     (
         limit::SHARED_MEMORY,
@@ -12,7 +12,6 @@ const SENTENCES: [(u64, &str); 30] = [
     (limit::CHILD_PROCESS, "a child process was started: what it does is not controlled"),
     (limit::TIMER, "a timer or a source of signals was used of which not all moments are explored"),
     (limit::CANCEL, "pthread_cancel reached a thread at a point where cancellation is not modelled"),
-    (limit::SHARED_OBJECT, "a robust or process-shared object was used; it was treated as an ordinary one"),
     (limit::SYSTEM_CALL, "a system call was made that raddle does not know"),
     (
         limit::EXIT_HANDLERS,

@@ -287,8 +287,6 @@ pub mod limit {
     pub const TIMER: u64 = 8;
     /// `pthread_cancel` reached a thread at a point that is not modelled.
     pub const CANCEL: u64 = 16;
-    /// A robust or process-shared object was used as an ordinary one.
-    pub const SHARED_OBJECT: u64 = 32;
     /// A system call was made that the runtime does not know.
     pub const SYSTEM_CALL: u64 = 64;
     /// The bound on events after exit was reached.

@@ -1,10 +1,11 @@
 // compilers: gcc clang
 // check:
 // verdict: bug
-// findings: 3
-// finding: data-race line=21
-// finding: data-race line=22
+// findings: 4
+// finding: data-race line=22 var=optind
+// finding: data-race line=22 var=optarg
 // finding: data-race line=23
+// finding: data-race line=24
 //
 // Functions that share a static variable and do not guard it. strtok_r, drand48_r and the like are
 // the ones for threads.

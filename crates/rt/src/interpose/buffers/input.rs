@@ -5,6 +5,7 @@ use core::ffi::{c_char, c_void};
 use super::{counts, reads, writes, writes_text};
 use crate::arch::entry::export;
 use crate::interpose::io::piped_streams::PipedStream;
+use crate::interpose::io::stream_locks::Locking;
 use crate::interpose::io::streams;
 use crate::interpose::memory::heap;
 use crate::restore::snapshot::touch;
@@ -18,38 +19,38 @@ real! { hidden:
 }
 
 /// The program reads so many bytes from the stream, or fewer.
-fn takes_up_to(bytes: usize, stream: *mut c_void, pc: u64) {
+fn takes_up_to(bytes: usize, stream: *mut c_void, locking: Locking, pc: u64) {
     if bytes == 0 {
-        streams::input(stream as usize, pc);
+        streams::input(stream as usize, locking, pc);
     } else {
-        streams::takes(stream as usize, pc);
+        streams::takes(stream as usize, locking, pc);
     }
 }
 
 /// `fread`.
 extern "C" fn read_items(into: *mut c_void, size: usize, count: usize, stream: *mut c_void, pc: u64) -> usize {
-    items(into, [size, count], stream, true, pc)
+    items(into, [size, count], stream, Locking::Call, pc)
 }
 
 /// `fread_unlocked`.
 extern "C" fn read_items_unlocked(into: *mut c_void, size: usize, count: usize, stream: *mut c_void, pc: u64) -> usize {
-    items(into, [size, count], stream, false, pc)
+    items(into, [size, count], stream, Locking::Caller, pc)
 }
 
-/// Reads `count` items of `size` bytes. `locks`: whether the function takes the lock of the stream.
-fn items(into: *mut c_void, [size, count]: [usize; 2], stream: *mut c_void, locks: bool, pc: u64) -> usize {
+/// Reads `count` items of `size` bytes.
+fn items(into: *mut c_void, [size, count]: [usize; 2], stream: *mut c_void, locking: Locking, pc: u64) -> usize {
     let bytes = size.saturating_mul(count);
     if controlled() {
         touch(into.cast(), bytes);
     }
-    let items = match PipedStream::of(stream as usize, locks, pc).filter(|_| bytes > 0) {
+    let items = match PipedStream::of(stream as usize, locking, pc).filter(|_| bytes > 0) {
         Some(mut input) => {
             let items = input.bytes(into as usize, bytes) / size;
             input.end();
             items
         }
         None => {
-            takes_up_to(bytes, stream, pc);
+            takes_up_to(bytes, stream, locking, pc);
             // SAFETY: passes on what the caller gave.
             unsafe { hidden::fread(into, size, count, stream) }
         }
@@ -60,21 +61,21 @@ fn items(into: *mut c_void, [size, count]: [usize; 2], stream: *mut c_void, lock
 
 /// `fgets`.
 extern "C" fn read_line(into: *mut c_char, bytes: i32, stream: *mut c_void, pc: u64) -> *mut c_char {
-    line(into, bytes, stream, true, pc)
+    line(into, bytes, stream, Locking::Call, pc)
 }
 
 /// `fgets_unlocked`.
 extern "C" fn read_line_unlocked(into: *mut c_char, bytes: i32, stream: *mut c_void, pc: u64) -> *mut c_char {
-    line(into, bytes, stream, false, pc)
+    line(into, bytes, stream, Locking::Caller, pc)
 }
 
-/// Reads a line. `locks`: whether the function takes the lock of the stream.
-fn line(into: *mut c_char, bytes: i32, stream: *mut c_void, locks: bool, pc: u64) -> *mut c_char {
+/// Reads a line.
+fn line(into: *mut c_char, bytes: i32, stream: *mut c_void, locking: Locking, pc: u64) -> *mut c_char {
     let most = bytes.saturating_sub(1).max(0) as usize;
-    let result = match PipedStream::of(stream as usize, locks, pc).filter(|_| most > 0) {
+    let result = match PipedStream::of(stream as usize, locking, pc).filter(|_| most > 0) {
         Some(input) => line_of_pipe(input, into.cast(), most).cast(),
         None => {
-            takes_up_to(most, stream, pc);
+            takes_up_to(most, stream, locking, pc);
             // SAFETY: passes on what the caller gave.
             unsafe { hidden::fgets(into, bytes, stream) }
         }
@@ -106,12 +107,12 @@ fn line_of_pipe(mut input: PipedStream, into: *mut u8, most: usize) -> *mut u8 {
 
 /// `getdelim`: the line and its room are replaced where it needs more.
 extern "C" fn read_to(line: *mut usize, room: *mut usize, end: i32, stream: *mut c_void, pc: u64) -> isize {
-    let piped = PipedStream::of(stream as usize, true, pc).filter(|_| !line.is_null() && !room.is_null());
+    let piped = PipedStream::of(stream as usize, Locking::Call, pc).filter(|_| !line.is_null() && !room.is_null());
     let read = || match piped {
         // SAFETY: the caller passes a line and its room.
         Some(input) => unsafe { part_of_pipe(input, &mut *line, &mut *room, end, pc) },
         None => {
-            streams::takes(stream as usize, pc);
+            streams::takes(stream as usize, Locking::Call, pc);
             // SAFETY: passes on what the caller gave.
             unsafe { hidden::getdelim(line, room, end, stream) }
         }

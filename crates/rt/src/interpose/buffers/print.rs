@@ -7,6 +7,7 @@ use super::strings::reads_wide;
 use super::{counts, reads_bounded, reads_text, writes, writes_text};
 use crate::arch::entry::export;
 use crate::arch::variadic::{ArgumentList, VariadicCall, variadic};
+use crate::interpose::io::stream_locks::Locking;
 use crate::interpose::io::streams;
 use crate::interpose::process::couriers;
 use crate::syscall::libc_real::real;
@@ -175,14 +176,14 @@ fn print_bounded_checked(a: [usize; 6], list: &mut ArgumentList, pc: u64) -> i32
 fn print_to_stream(stream: usize, format: usize, list: &mut ArgumentList, pc: u64) -> i32 {
     // What is read for output happens before what others find in the file.
     reads_arguments(format, *list, pc);
-    streams::output(stream, pc);
+    streams::output(stream, Locking::Call, pc);
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::vfprintf(stream as *mut c_void, format as *const c_char, list) }
 }
 
 fn print_to_output(format: usize, list: &mut ArgumentList, pc: u64) -> i32 {
     reads_arguments(format, *list, pc);
-    streams::standard_output(pc);
+    streams::standard_output(Locking::Call, pc);
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::vprintf(format as *const c_char, list) }
 }

@@ -1,8 +1,11 @@
 //! Other values and records that a call reads or stores where the caller says.
 
+use core::ffi::c_char;
+
 use super::called::called;
 use super::{changes, counts, reads, reads_text, writes, writes_text};
 use crate::interpose::before::before;
+use crate::library;
 use crate::syscall::libc_real::real;
 
 /// Bytes of what the calls fill in.
@@ -11,6 +14,8 @@ const PASSWORD: usize = size_of::<libc::passwd>();
 const GROUP: usize = size_of::<libc::group>();
 const PATTERN: usize = size_of::<libc::regex_t>();
 const MATCH: usize = size_of::<libc::regmatch_t>();
+/// Texts that a record of a database leads to.
+const TEXTS: usize = 5;
 
 before! {
     sigemptyset sigfillset => |a, pc| writes(a[0], SET, pc);
@@ -37,6 +42,22 @@ before! {
     explicit_bzero => |a, pc| writes(a[0], a[1], pc);
     bcopy => |a, pc| { reads(a[0], a[2], pc); writes(a[1], a[2], pc); };
     rawmemchr => |a, pc| reads(a[0], 1, pc);
+    getsubopt => |a, pc| { changes(a[0], size_of::<usize>(), pc); writes(a[2], size_of::<usize>(), pc); };
+    pthread_getcpuclockid clock_getcpuclockid => |a, pc| writes(a[1], 4, pc);
+    initstate_r => |a, pc| { writes(a[1], a[2], pc); writes(a[3], 48, pc); };
+    dladdr => |a, pc| writes(a[1], size_of::<libc::Dl_info>(), pc);
+    getopt getopt_long getopt_long_only => |_, pc| takes_option(pc);
+}
+
+unsafe extern "C" {
+    static optarg: *const c_char;
+    static optind: i32;
+}
+
+/// The call goes on in the arguments of the program, where the variables say.
+fn takes_option(pc: u64) {
+    changes(&raw const optind as usize, size_of::<i32>(), pc);
+    writes(&raw const optarg as usize, size_of::<usize>(), pc);
 }
 
 /// Bytes of an address of the family; 0 if it is none that the call knows.
@@ -59,7 +80,55 @@ fn found(record: usize, bytes: usize, answer: usize, pc: u64) {
     }
 }
 
+/// The call has filled a record that all threads share, and the texts that it leads to. It may have put
+/// them elsewhere than the last one: `state` stands for all of them.
+fn filled<R>(state: &str, record: usize, texts: impl FnOnce(&R) -> [*mut c_char; TEXTS], pc: u64) {
+    writes(library::hidden_state(state), size_of::<usize>(), pc);
+    if counts(record, pc) {
+        writes(record, size_of::<R>(), pc);
+        // SAFETY: the C library has returned a pointer to such a record.
+        texts(unsafe { &*(record as *const R) }).into_iter().for_each(|text| writes_text(text as usize, pc));
+    }
+}
+
+fn of_password(record: &libc::passwd) -> [*mut c_char; TEXTS] {
+    [record.pw_name, record.pw_passwd, record.pw_gecos, record.pw_dir, record.pw_shell]
+}
+
+fn of_group(record: &libc::group) -> [*mut c_char; TEXTS] {
+    let none = core::ptr::null_mut();
+    [record.gr_name, record.gr_passwd, none, none, none]
+}
+
+/// The call has written a text that all threads share.
+fn filled_text(state: &str, text: usize, pc: u64) {
+    writes(library::hidden_state(state), size_of::<usize>(), pc);
+    writes_text(text, pc);
+}
+
 called! {
+    fn getpwnam, 1(name: usize) -> usize |result, pc| {
+        reads_text(name, pc);
+        filled("getpwnam", result, of_password, pc);
+    };
+    fn getpwuid, 1(user: u32) -> usize |result, pc| filled("getpwnam", result, of_password, pc);
+    fn getpwent, 0() -> usize |result, pc| filled("pwent", result, of_password, pc);
+    fn getgrnam, 1(name: usize) -> usize |result, pc| {
+        reads_text(name, pc);
+        filled("getgrnam", result, of_group, pc);
+    };
+    fn getgrgid, 1(group: u32) -> usize |result, pc| filled("getgrnam", result, of_group, pc);
+    fn getgrent, 0() -> usize |result, pc| filled("grent", result, of_group, pc);
+    fn getlogin, 0() -> usize |result, pc| filled_text("getlogin", result, pc);
+    fn ttyname, 1(descriptor: i32) -> usize |result, pc| filled_text("ttyname", result, pc);
+    fn ptsname, 1(descriptor: i32) -> usize |result, pc| filled_text("ptsname", result, pc);
+    fn l64a, 1(number: i64) -> usize |result, pc| filled_text("l64a", result, pc);
+    fn memccpy, 4(into: usize, from: usize, end: i32, most: usize) -> usize |result, pc| {
+        let copied = if result == 0 { most } else { result - into };
+        reads(from, copied, pc);
+        writes(into, copied, pc);
+    };
+    fn ether_ntoa, 1(address: usize) -> usize |result, pc| filled_text("ether_ntoa", result, pc);
     fn gethostname, 2(into: usize, bytes: usize) -> i32 |result, pc| if result == 0 { writes_text(into, pc) };
     fn getdomainname, 2(into: usize, bytes: usize) -> i32 |result, pc| if result == 0 { writes_text(into, pc) };
     fn ttyname_r, 3(descriptor: i32, into: usize, bytes: usize) -> i32

@@ -4,6 +4,7 @@ use super::called::called;
 use super::strings::{WIDE, reads_wide, wide_length, writes_wide};
 use super::{changes, counts, reads, reads_bounded, reads_text, writes};
 use crate::interpose::before::before;
+use crate::interpose::io::stream_locks::Locking;
 use crate::interpose::io::{piped_streams, streams};
 
 /// Bytes of a shift state.
@@ -144,7 +145,16 @@ called! {
 
 /// `fgetws`.
 extern "C" fn read_line(into: usize, most: i32, stream: usize, pc: u64) -> usize {
-    streams::wide_input(stream, pc);
+    line(into, most, stream, Locking::Call, pc)
+}
+
+/// `fgetws_unlocked`.
+extern "C" fn read_line_unlocked(into: usize, most: i32, stream: usize, pc: u64) -> usize {
+    line(into, most, stream, Locking::Caller, pc)
+}
+
+fn line(into: usize, most: i32, stream: usize, locking: Locking, pc: u64) -> usize {
+    streams::wide_input(stream, locking, pc);
     // SAFETY: passes on what the caller gave.
     let read = || unsafe { hidden::fgetws(into, most, stream) };
     let result = piped_streams::without_waiting(stream, b"fgetws (finds a part in a pipe)", pc, read);
@@ -156,4 +166,4 @@ crate::syscall::libc_real::real! { hidden:
     fn fgetws(into: usize, most: i32, stream: usize) -> usize;
 }
 crate::arch::entry::export!(fgetws, 3 => read_line);
-crate::arch::entry::export!(fgetws_unlocked, 3 => read_line);
+crate::arch::entry::export!(fgetws_unlocked, 3 => read_line_unlocked);

@@ -113,7 +113,7 @@ extern "C" fn reopen_stream(path: *const c_char, mode: *const c_char, stream: *m
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::freopen(path, mode, stream) };
     }
-    super::streams::output(stream as usize, pc);
+    super::streams::output(stream as usize, super::stream_locks::Locking::Call, pc);
     // SAFETY: a stream that is open. One in memory has no descriptor.
     crate::restore::undo::loses(unsafe { fileno(stream) });
     let descriptor = open_for(path, mode, pc);

@@ -10,6 +10,7 @@
 use core::ffi::c_void;
 
 use crate::arch::entry::export;
+use crate::interpose::io::stream_locks::Locking;
 use crate::interpose::io::{descriptor_uses, descriptors, net, stream_locks, streams};
 use crate::syscall::libc_real::real;
 use crate::syscall::{errno, set_errno, syscall};
@@ -25,25 +26,24 @@ pub struct PipedStream {
     descriptor: i32,
     pc: u64,
     has_begun: bool,
-    locks: bool,
+    locking: Locking,
 }
 
 impl PipedStream {
-    /// The call from `pc`, if the stream is one of a pipe and the program is under control. `locks`:
-    /// whether it is one that takes the lock of the stream.
-    pub fn of(stream: usize, locks: bool, pc: u64) -> Option<Self> {
+    /// The call from `pc`, if the stream is one of a pipe and the program is under control.
+    pub fn of(stream: usize, locking: Locking, pc: u64) -> Option<Self> {
         let descriptor = streams::channel_of(stream)?;
-        Some(PipedStream { stream, descriptor, pc, has_begun: false, locks })
+        Some(PipedStream { stream, descriptor, pc, has_begun: false, locking })
     }
 
     /// Waits until the C library can go on without waiting.
     fn get_ready(&mut self) {
         if !self.has_begun {
             self.has_begun = true;
-            if self.locks {
+            if self.locking == Locking::Call {
                 stream_locks::hold(self.stream, self.pc);
             }
-            streams::takes(self.stream, self.pc);
+            streams::takes(self.stream, self.locking, self.pc);
         } else if streams::has_read_all(self.stream) {
             descriptor_uses::wait_for(self.descriptor, libc::POLLIN, self.pc).end();
         }
@@ -109,7 +109,7 @@ impl PipedStream {
 
     /// The call is over.
     pub fn end(self) {
-        if self.has_begun && self.locks {
+        if self.has_begun && self.locking == Locking::Call {
             stream_locks::release(self.stream, self.pc);
         }
     }
@@ -118,8 +118,8 @@ impl PipedStream {
 /// Calls a function of the C library that reads from the stream, having waited for a first byte. The run
 /// ends here if it would have to wait for more.
 pub fn scan<R>(stream: usize, name: &[u8], pc: u64, call: impl FnOnce() -> R) -> R {
-    let Some(mut input) = PipedStream::of(stream, true, pc) else {
-        streams::takes(stream, pc);
+    let Some(mut input) = PipedStream::of(stream, Locking::Call, pc) else {
+        streams::takes(stream, Locking::Call, pc);
         return call();
     };
     input.get_ready();
@@ -130,12 +130,12 @@ pub fn scan<R>(stream: usize, name: &[u8], pc: u64, call: impl FnOnce() -> R) ->
 
 /// `fgetc` and its kin.
 extern "C" fn read_byte(stream: usize, pc: u64) -> i32 {
-    if let Some(mut input) = PipedStream::of(stream, true, pc) {
+    if let Some(mut input) = PipedStream::of(stream, Locking::Call, pc) {
         let byte = input.byte();
         input.end();
         return byte.map_or(libc::EOF, i32::from);
     }
-    streams::takes(stream, pc);
+    streams::takes(stream, Locking::Call, pc);
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::fgetc(stream as *mut c_void) }
 }

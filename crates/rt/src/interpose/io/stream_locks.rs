@@ -7,6 +7,9 @@
 //! that takes it, and while a call waits for a pipe in the middle. There a call takes the lock before it uses
 //! the stream. The call itself comes behind its last transition, so the lock is released when the thread
 //! arrives at its next operation. Until then others find it held, as they may while the call lasts.
+//!
+//! Functions that leave the lock to their caller (`putc_unlocked`) use the stream without it. Beside them
+//! every use counts as an access to the stream, so a use that nothing orders with them is a race.
 
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -29,14 +32,31 @@ real! { hidden:
 
 /// Functions that take the lock of a stream for longer than a call.
 const LOCKING: [&[u8]; 4] = [b"flockfile", b"ftrylockfile", b"_IO_flockfile", b"_IO_ftrylockfile"];
+/// What the macros of functions that do not take it call, and the end of the names of these functions.
+const FROM_MACROS: [&[u8]; 6] =
+    [b"__overflow", b"__uflow", b"__underflow", b"__woverflow", b"__wuflow", b"__wunderflow"];
+const UNLOCKED: &[u8] = b"_unlocked";
 
-/// Whether the program imports one of them. Written only when modules are loaded.
+/// Who takes the lock of a stream for a call that uses it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Locking {
+    Call,
+    Caller,
+}
+
+/// Whether the program imports any of these. Written only when modules are loaded.
 static LOCKS: AtomicBool = AtomicBool::new(false);
+/// Whether it imports any that use a stream without its lock. Without them accesses to streams cannot race.
+static HAS_UNLOCKED: AtomicBool = AtomicBool::new(false);
 
 /// A module of the program imports a function of this name.
 pub fn imported(name: &[u8]) {
-    if LOCKING.contains(&name) {
+    let is_unlocked = FROM_MACROS.contains(&name) || name.ends_with(UNLOCKED);
+    if is_unlocked || LOCKING.contains(&name) {
         LOCKS.store(true, Relaxed);
+    }
+    if is_unlocked {
+        HAS_UNLOCKED.store(true, Relaxed);
     }
 }
 
@@ -85,31 +105,45 @@ fn lock_of(stream: *mut c_void) -> Option<u64> {
     lock
 }
 
-/// A call from `pc` uses the stream, by the operations that `by` makes.
-pub fn in_call(stream: usize, pc: u64, by: impl FnOnce()) {
-    let lock = taken(stream, pc);
-    by();
-    if lock != 0 {
+/// A call from `pc` uses the stream, by the operations that `by` makes. It is told whether accesses to the
+/// stream count: the call makes them without the lock, or holds the one that is modelled.
+pub fn in_call(stream: usize, locking: Locking, pc: u64, by: impl FnOnce(bool)) {
+    if locking == Locking::Caller || streams::is_locked_by_callers(stream) {
+        return by(true);
+    }
+    let taken = take(stream, pc);
+    by(taken != Taken::NotModelled && HAS_UNLOCKED.load(Relaxed));
+    if let Taken::Now(lock) = taken {
         run().me().private.stream_lock = lock;
     }
 }
 
-/// The lock of the stream, which the calling thread did not hold before; 0 if it does not matter.
-fn taken(stream: usize, pc: u64) -> u64 {
+/// The lock of a stream in a call that takes it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Taken {
+    /// No thread holds it for longer than a call, or there are too many streams.
+    NotModelled,
+    /// The thread held it before.
+    Before,
+    Now(u64),
+}
+
+fn take(stream: usize, pc: u64) -> Taken {
     if !controlled() || stream == 0 {
-        return 0;
+        return Taken::NotModelled;
     }
     let is_waited_with = || run().stream_locks.used && run().stream_locks.streams.contains(&stream);
     if !LOCKS.load(Relaxed) && !is_waited_with() {
-        return 0;
+        return Taken::NotModelled;
     }
     leave(pc);
     match lock_of(stream as *mut c_void) {
-        Some(lock) if !mutex::held_by(lock, couriers::owner(run().hot.tid)) => {
+        None => Taken::NotModelled,
+        Some(lock) if mutex::held_by(lock, couriers::owner(run().hot.tid)) => Taken::Before,
+        Some(lock) => {
             mutex::lock(lock, pc);
-            lock
+            Taken::Now(lock)
         }
-        _ => 0,
     }
 }
 

@@ -6,10 +6,12 @@ use core::ffi::c_void;
 use core::mem::offset_of;
 
 use crate::interpose::before::before;
-use crate::interpose::buffers::{reads, reads_text};
+use crate::interpose::buffers::{reads, reads_text, writes};
 use crate::interpose::io::descriptor_ends;
 use crate::interpose::io::regular_files::{self, FileAccess, OpenFile};
-use crate::interpose::io::{descriptor_uses, descriptors, net, stream_locks};
+use crate::interpose::io::stream_locks;
+use crate::interpose::io::stream_locks::Locking::{self, Call, Caller};
+use crate::interpose::io::{descriptor_uses, descriptors, net};
 use crate::interpose::memory::heap;
 use crate::interpose::process::couriers;
 use crate::interpose::process::shared_state::{self, SharedPart};
@@ -46,12 +48,41 @@ pub fn uses(stream: usize, pc: u64) {
     }
 }
 
+/// What a call does to the words of a stream that its macros read and write.
+#[derive(Clone, Copy)]
+enum Words {
+    /// It asks for a flag.
+    Flags,
+    /// It moves in the buffer.
+    All,
+}
+
+impl Words {
+    /// The call makes its accesses, before its transition: they can be transitions, too.
+    fn access(self, stream: usize, pc: u64) {
+        match self {
+            _ if stream == 0 => {}
+            Words::Flags => reads(stream + offset_of!(StreamHead, flags), size_of::<i32>(), pc),
+            Words::All => writes(stream, offset_of!(StreamHead, write) + 2 * size_of::<usize>(), pc),
+        }
+    }
+}
+
 /// A transition on what the stream reads or writes. One in memory has its buffer; what a stream has
 /// of a pipe may be in its buffer, too.
-fn touch(stream: usize, how: FileAccess, pc: u64) {
+fn touch(stream: usize, how: FileAccess, words: Words, locking: Locking, pc: u64) {
     couriers::calls_unsafe(pc);
     uses(stream, pc);
-    stream_locks::in_call(stream, pc, || match descriptor(stream) {
+    stream_locks::in_call(stream, locking, pc, |counts| {
+        if counts {
+            words.access(stream, pc);
+        }
+        transition(stream, how, pc);
+    });
+}
+
+fn transition(stream: usize, how: FileAccess, pc: u64) {
+    match descriptor(stream) {
         Some(descriptor) if descriptor < 0 => {
             shared_state::touch(SharedPart::Stream(stream), FileAccess::Change, pc);
         }
@@ -65,24 +96,35 @@ fn touch(stream: usize, how: FileAccess, pc: u64) {
             descriptors::moves(descriptor);
         }
         None => {}
-    });
+    }
 }
 
-/// The program reads from the stream, or asks for its state.
-pub fn input(stream: usize, pc: u64) {
-    touch(stream, FileAccess::Observe, pc);
+/// The program reads from the stream, or asks for its position.
+pub fn input(stream: usize, locking: Locking, pc: u64) {
+    touch(stream, FileAccess::Observe, Words::All, locking, pc);
+}
+
+/// The program asks for a flag of the stream.
+fn asks(stream: usize, locking: Locking, pc: u64) {
+    touch(stream, FileAccess::Observe, Words::Flags, locking, pc);
 }
 
 /// The program reads at least a byte from the stream. If its buffer is empty, the C library will read
 /// the descriptor: the thread waits here until that cannot block, as others could not run meanwhile.
-pub fn takes(stream: usize, pc: u64) {
-    match channel_of(stream) {
-        Some(descriptor) if has_read_all(stream) => {
-            uses(stream, pc);
-            stream_locks::in_call(stream, pc, || descriptor_uses::wait_for(descriptor, libc::POLLIN, pc).end());
+pub fn takes(stream: usize, locking: Locking, pc: u64) {
+    let Some(descriptor) = channel_of(stream) else { return input(stream, locking, pc) };
+    couriers::calls_unsafe(pc);
+    uses(stream, pc);
+    stream_locks::in_call(stream, locking, pc, |counts| {
+        if counts {
+            Words::All.access(stream, pc);
         }
-        _ => input(stream, pc),
-    }
+        if has_read_all(stream) {
+            descriptor_uses::wait_for(descriptor, libc::POLLIN, pc).end();
+        } else {
+            transition(stream, FileAccess::Observe, pc);
+        }
+    });
 }
 
 /// The descriptor of a stream that reads or writes a pipe and the like.
@@ -115,6 +157,11 @@ pub fn room(stream: usize) -> usize {
     head.buffer[1].saturating_sub(head.buffer[0])
 }
 
+/// Whether no call takes the lock of the stream.
+pub fn is_locked_by_callers(stream: usize) -> bool {
+    controlled() && stream != 0 && head(stream).flags & LOCKED_BY_CALLERS != 0
+}
+
 /// Whether the stream has seen the end of its input.
 pub fn is_at_end(stream: usize) -> bool {
     head(stream).flags & SEEN_END != 0
@@ -122,21 +169,21 @@ pub fn is_at_end(stream: usize) -> bool {
 
 /// A function of wide characters reads from the stream: they have a buffer of their own. The run ends
 /// if it might wait for a pipe.
-pub fn wide_input(stream: usize, pc: u64) {
+pub fn wide_input(stream: usize, locking: Locking, pc: u64) {
     let waits = |&descriptor: &i32| {
         has_read_all(stream)
             && !descriptors::is_nonblocking(descriptor)
             && !descriptors::is_ready(descriptor, libc::POLLIN)
     };
-    input(stream, pc);
+    input(stream, locking, pc);
     if channel_of(stream).filter(waits).is_some() {
         net::gives_up(b"wide input (of an empty pipe)", pc);
     }
 }
 
 /// The program writes to the stream.
-pub fn output(stream: usize, pc: u64) {
-    touch(stream, FileAccess::Change, pc);
+pub fn output(stream: usize, locking: Locking, pc: u64) {
+    touch(stream, FileAccess::Change, Words::All, locking, pc);
 }
 
 fn close(stream: usize, pc: u64) {
@@ -145,16 +192,16 @@ fn close(stream: usize, pc: u64) {
         undo::loses(descriptor);
         descriptor_ends::ends(descriptor, pc);
     }
-    output(stream, pc);
+    output(stream, Call, pc);
     if let Some(descriptor) = descriptor {
         regular_files::set(descriptor, OpenFile::NONE);
     }
 }
 
 /// The stream that functions without one write to.
-pub fn standard_output(pc: u64) {
+pub fn standard_output(locking: Locking, pc: u64) {
     // SAFETY: reads the C library's variable.
-    output(unsafe { stdout } as usize, pc);
+    output(unsafe { stdout } as usize, locking, pc);
 }
 
 /// The stream that functions without one read from.
@@ -164,13 +211,13 @@ pub fn input_stream() -> usize {
 }
 
 /// The program reads at least a byte from it.
-fn standard_input(pc: u64) {
-    takes(input_stream(), pc);
+fn standard_input(locking: Locking, pc: u64) {
+    takes(input_stream(), locking, pc);
 }
 
 /// The same for functions of wide characters, which have a buffer of their own.
-fn wide_standard_input(pc: u64) {
-    wide_input(input_stream(), pc);
+fn wide_standard_input(locking: Locking, pc: u64) {
+    wide_input(input_stream(), locking, pc);
 }
 
 /// First words of a stream, as the C library lays them out for its macros.
@@ -190,6 +237,8 @@ struct StreamHead {
     descriptor: i32,
 }
 
+/// `__fsetlocking` was called so.
+const LOCKED_BY_CALLERS: u64 = 0x8000;
 /// The program gave the buffer.
 const USER_BUFFER: u64 = 1;
 /// The end of the input was met.
@@ -208,6 +257,8 @@ pub fn output_buffer() -> core::ops::Range<usize> {
     if is_output { head.buffer[0]..head.buffer[1] } else { 0..0 }
 }
 
+/// Bytes of a position that `fgetpos` stores.
+const POSITION: usize = 16;
 /// Bytes of the buffer that `setbuf` is given.
 const BUFFER: usize = libc::BUFSIZ as usize;
 
@@ -219,26 +270,34 @@ fn writable(buffer: usize, bytes: usize) {
 }
 
 before! {
-    fgetc_unlocked getc_unlocked getw __uflow __underflow => |a, pc| takes(a[0], pc);
-    fgetwc getwc fgetwc_unlocked getwc_unlocked fwscanf vfwscanf __isoc99_fwscanf __isoc99_vfwscanf __wuflow
-        __wunderflow => |a, pc| wide_input(a[0], pc);
-    fseek fseeko fseeko64 rewind fsetpos fsetpos64 ftell ftello ftello64
-        fgetpos fgetpos64 feof feof_unlocked ferror ferror_unlocked clearerr clearerr_unlocked
-        => |a, pc| input(a[0], pc);
-    ungetc ungetwc => |a, pc| input(a[1], pc);
-    getchar_unlocked => |_, pc| standard_input(pc);
-    getwchar getwchar_unlocked wscanf vwscanf __isoc99_wscanf __isoc99_vwscanf => |_, pc| wide_standard_input(pc);
-    fflush fflush_unlocked fwprintf vfwprintf __fwprintf_chk __vfwprintf_chk __overflow __woverflow
-        => |a, pc| output(a[0], pc);
+    getw => |a, pc| takes(a[0], Call, pc);
+    fgetc_unlocked getc_unlocked __uflow __underflow => |a, pc| takes(a[0], Caller, pc);
+    fgetwc getwc fwscanf vfwscanf __isoc99_fwscanf __isoc99_vfwscanf => |a, pc| wide_input(a[0], Call, pc);
+    fgetwc_unlocked getwc_unlocked __wuflow __wunderflow => |a, pc| wide_input(a[0], Caller, pc);
+    fgetpos fgetpos64 => |a, pc| { writes(a[1], POSITION, pc); input(a[0], Call, pc); };
+    fsetpos fsetpos64 => |a, pc| { reads(a[1], POSITION, pc); input(a[0], Call, pc); };
+    fseek fseeko fseeko64 rewind ftell ftello ftello64 clearerr
+        => |a, pc| input(a[0], Call, pc);
+    clearerr_unlocked => |a, pc| input(a[0], Caller, pc);
+    feof ferror => |a, pc| asks(a[0], Call, pc);
+    feof_unlocked ferror_unlocked => |a, pc| asks(a[0], Caller, pc);
+    ungetc ungetwc => |a, pc| input(a[1], Call, pc);
+    getchar_unlocked => |_, pc| standard_input(Caller, pc);
+    getwchar wscanf vwscanf __isoc99_wscanf __isoc99_vwscanf => |_, pc| wide_standard_input(Call, pc);
+    getwchar_unlocked => |_, pc| wide_standard_input(Caller, pc);
+    fflush fwprintf vfwprintf __fwprintf_chk __vfwprintf_chk => |a, pc| output(a[0], Call, pc);
+    fflush_unlocked __overflow __woverflow => |a, pc| output(a[0], Caller, pc);
     setbuf => |a, _| writable(a[1], BUFFER);
     setbuffer => |a, _| writable(a[1], a[2]);
-    fputs fputs_unlocked => |a, pc| { reads_text(a[0], pc); output(a[1], pc); };
-    fputc putc fputc_unlocked putc_unlocked _IO_putc fputwc fputws putwc fputwc_unlocked fputws_unlocked putwc_unlocked
-        putw => |a, pc| output(a[1], pc);
-    fwrite fwrite_unlocked => |a, pc| { reads(a[0], a[1].saturating_mul(a[2]), pc); output(a[3], pc); };
-    puts => |a, pc| { reads_text(a[0], pc); standard_output(pc); };
-    putchar putchar_unlocked wprintf vwprintf putwchar putwchar_unlocked __wprintf_chk __vwprintf_chk
-        => |_, pc| standard_output(pc);
+    fputs => |a, pc| { reads_text(a[0], pc); output(a[1], Call, pc); };
+    fputs_unlocked => |a, pc| { reads_text(a[0], pc); output(a[1], Caller, pc); };
+    fputc putc _IO_putc fputwc fputws putwc putw => |a, pc| output(a[1], Call, pc);
+    fputc_unlocked putc_unlocked fputwc_unlocked fputws_unlocked putwc_unlocked => |a, pc| output(a[1], Caller, pc);
+    fwrite => |a, pc| { reads(a[0], a[1].saturating_mul(a[2]), pc); output(a[3], Call, pc); };
+    fwrite_unlocked => |a, pc| { reads(a[0], a[1].saturating_mul(a[2]), pc); output(a[3], Caller, pc); };
+    puts => |a, pc| { reads_text(a[0], pc); standard_output(Call, pc); };
+    putchar wprintf vwprintf __wprintf_chk __vwprintf_chk putwchar => |_, pc| standard_output(Call, pc);
+    putchar_unlocked putwchar_unlocked => |_, pc| standard_output(Caller, pc);
     perror => |a, pc| reads_text(a[0], pc);
     fclose => |a, pc| close(a[0], pc);
 }

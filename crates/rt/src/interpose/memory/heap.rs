@@ -25,6 +25,7 @@ use raddle_wire::record;
 
 use crate::arch::entry::hook;
 use crate::arch::{HEAP_ARENA_BITS as ARENA_BITS, HEAP_BASE as BASE, PAGE};
+use crate::interpose::buffers::writes;
 use crate::interpose::memory::operators;
 use crate::interpose::process::couriers;
 use crate::observed;
@@ -654,6 +655,7 @@ extern "C" fn posix_memalign_at(into: *mut usize, align: usize, size: usize, pc:
     if block == 0 {
         return libc::ENOMEM;
     }
+    writes(into as usize, size_of::<usize>(), pc);
     // SAFETY: the caller passes room for the pointer.
     unsafe { *into = block };
     0

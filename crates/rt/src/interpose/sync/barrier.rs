@@ -14,11 +14,9 @@ use core::ffi::c_void;
 
 use raddle_vocab::policy::mix;
 use raddle_vocab::{Misuse, OpKind, Outcome};
-use raddle_wire::limit;
 
 use crate::arch::entry::export;
 use crate::interpose::sync::mutex::{DEAD, LIVE};
-use crate::sched::controller::note_limit;
 use crate::sched::{self, virtual_time};
 use crate::state::{AnnouncedOp, WaitStage, controlled, run};
 use crate::syscall::libc_real::real;
@@ -86,11 +84,6 @@ extern "C" fn init(address: u64, attr: *const i32, count: u32, pc: u64) -> i32 {
     if count == 0 {
         trace::misuse(Misuse::BarrierCount, address, 0, pc);
         return libc::EINVAL;
-    }
-    // SAFETY: glibc's attribute object says in its only word whether it is shared between
-    // processes.
-    if !attr.is_null() && unsafe { *attr } != 0 {
-        note_limit(limit::SHARED_OBJECT);
     }
     let op = AnnouncedOp::new(OpKind::BarrierInit, address, u64::from(count), pc);
     sched::arrive(op);

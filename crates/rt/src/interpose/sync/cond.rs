@@ -9,13 +9,11 @@
 use core::ffi::c_void;
 
 use raddle_vocab::{Misuse, OpKind, Outcome};
-use raddle_wire::limit;
 
 use crate::arch::entry::export;
 use crate::interpose::process::couriers;
 use crate::interpose::sync::mutex::{self, DEAD, LIVE};
 use crate::interpose::thread::cancel;
-use crate::sched::controller::note_limit;
 use crate::sched::{self, timeouts, virtual_time};
 use crate::state::{AnnouncedOp, WaitStage, controlled, run};
 use crate::syscall::libc_real::real;
@@ -98,10 +96,6 @@ extern "C" fn init(address: u64, attr: *const u32, pc: u64) -> i32 {
     if !controlled() {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::pthread_cond_init(address, attr.cast()) };
-    }
-    // SAFETY: glibc keeps "shared between processes" in the low bit of the attribute's only word.
-    if !attr.is_null() && unsafe { *attr } & 1 != 0 {
-        note_limit(limit::SHARED_OBJECT);
     }
     start(address, pc);
     0

@@ -17,11 +17,9 @@
 use core::ffi::c_void;
 
 use raddle_vocab::{Misuse, MutexKind, OpKind, Outcome};
-use raddle_wire::limit;
 
 use crate::arch::entry::export;
 use crate::interpose::process::couriers;
-use crate::sched::controller::note_limit;
 use crate::sched::{self, timeouts, virtual_time};
 use crate::state::{AnnouncedOp, controlled, run};
 use crate::syscall::libc_real::real;
@@ -155,7 +153,6 @@ real! { hidden:
 fn kind_of(attr: *const u32) -> Result<u32, i32> {
     const ATTR_CEILING: u32 = 0x2000_0000;
     const ATTR_ROBUST: u32 = 0x4000_0000;
-    const ATTR_SHARED: u32 = 0x8000_0000;
     if attr.is_null() {
         return Ok(0);
     }
@@ -163,9 +160,6 @@ fn kind_of(attr: *const u32) -> Result<u32, i32> {
     let word = unsafe { *attr };
     if word & ATTR_CEILING != 0 && word & ATTR_ROBUST != 0 {
         return Err(libc::ENOTSUP);
-    }
-    if word & ATTR_SHARED != 0 {
-        note_limit(limit::SHARED_OBJECT);
     }
     Ok(word & 3 | if word & ATTR_ROBUST != 0 { ROBUST } else { 0 })
 }

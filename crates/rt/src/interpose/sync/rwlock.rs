@@ -14,12 +14,10 @@
 use core::ffi::c_void;
 
 use raddle_vocab::{Misuse, OpKind, Outcome, ThreadSet};
-use raddle_wire::limit;
 
 use crate::arch::entry::export;
 use crate::interpose::process::couriers;
 use crate::interpose::sync::mutex::{DEAD, LIVE};
-use crate::sched::controller::note_limit;
 use crate::sched::{self, timeouts, virtual_time};
 use crate::state::{AnnouncedOp, controlled};
 use crate::syscall::libc_real::real;
@@ -130,11 +128,7 @@ extern "C" fn init(address: u64, attr: *const i32, pc: u64) -> i32 {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::pthread_rwlock_init(address, attr.cast()) };
     }
-    // SAFETY: glibc's attribute object: preference, then whether it is shared between processes.
-    if !attr.is_null() && unsafe { *attr.add(1) } != 0 {
-        note_limit(limit::SHARED_OBJECT);
-    }
-    // SAFETY: as above.
+    // SAFETY: glibc's attribute object begins with the preference.
     let preference = if attr.is_null() { 0 } else { unsafe { *attr as u32 & 0xff } };
     let op = AnnouncedOp::new(OpKind::RwInit, address, u64::from(preference == WRITERS_FIRST), pc);
     sched::arrive(op);

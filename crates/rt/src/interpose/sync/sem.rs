@@ -2,13 +2,11 @@
 //! initialiser) in bytes 16..24.
 
 use raddle_vocab::{Misuse, OpKind, Outcome};
-use raddle_wire::limit;
 
 use crate::arch::entry::export;
 use crate::interpose::process::couriers::{self, InterruptibleCall};
 use crate::interpose::sync::mutex::{DEAD, LIVE};
 use crate::interpose::thread::cancel;
-use crate::sched::controller::note_limit;
 use crate::sched::{self, timeouts, virtual_time};
 use crate::state::{AnnouncedOp, ThreadStatus, controlled, run};
 use crate::syscall::libc_real::real;
@@ -107,9 +105,6 @@ extern "C" fn init(address: u64, shared: i32, value: u32, pc: u64) -> i32 {
     }
     if value > MAX {
         return fail(libc::EINVAL);
-    }
-    if shared != 0 {
-        note_limit(limit::SHARED_OBJECT);
     }
     start(address, value, false, pc);
     0

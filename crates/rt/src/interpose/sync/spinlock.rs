@@ -4,11 +4,9 @@
 //! Operations are those of a mutex of the kind `Spin`; no thread spins.
 
 use raddle_vocab::{Misuse, MutexKind, OpKind, Outcome};
-use raddle_wire::limit;
 
 use crate::arch::entry::export;
 use crate::interpose::process::couriers;
-use crate::sched::controller::note_limit;
 use crate::sched::{self, virtual_time};
 use crate::state::{AnnouncedOp, controlled};
 use crate::syscall::libc_real::real;
@@ -60,9 +58,6 @@ extern "C" fn init(address: u64, shared: i32, pc: u64) -> i32 {
     if !controlled() {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::pthread_spin_init(address, shared) };
-    }
-    if shared != 0 {
-        note_limit(limit::SHARED_OBJECT);
     }
     let op = AnnouncedOp::new(OpKind::MutexInit, address, MutexKind::Spin as u64, pc);
     sched::arrive(op);

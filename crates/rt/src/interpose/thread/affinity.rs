@@ -5,6 +5,7 @@
 use core::ffi::c_void;
 
 use crate::arch::entry::export;
+use crate::interpose::buffers::writes;
 use crate::interpose::io::regular_files::FileAccess;
 use crate::interpose::process::shared_state::{self, SharedPart};
 use crate::interpose::thread::{identity, lifecycle};
@@ -149,7 +150,11 @@ extern "C" fn get_of_process(process: i32, bytes: usize, into: *mut c_void, pc: 
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::sched_getaffinity(process, bytes, into) };
     }
-    with_errno(fill_up(get(process, bytes, into.cast(), pc), bytes, into))
+    let result = with_errno(fill_up(get(process, bytes, into.cast(), pc), bytes, into));
+    if result == 0 {
+        writes(into as usize, bytes, pc);
+    }
+    result
 }
 
 extern "C" fn set_of_process(process: i32, bytes: usize, wanted: *const c_void, pc: u64) -> i32 {
@@ -177,7 +182,11 @@ extern "C" fn get_of_thread(handle: u64, bytes: usize, into: *mut c_void, pc: u6
         Some(tid) => get_own(tid, bytes, into.cast(), pc),
         None => -i64::from(libc::ESRCH),
     };
-    -fill_up(written, bytes, into) as i32
+    let result = -fill_up(written, bytes, into) as i32;
+    if result == 0 {
+        writes(into as usize, bytes, pc);
+    }
+    result
 }
 
 extern "C" fn set_of_thread(handle: u64, bytes: usize, wanted: *const c_void, pc: u64) -> i32 {

@@ -99,6 +99,7 @@ extern "C" fn getname(handle: u64, to: *mut u8, bytes: usize, pc: u64) -> i32 {
         return libc::ERANGE;
     }
     touch_name(tid, FileAccess::Observe, pc);
+    writes(to as usize, NAME_BYTES, pc);
     // SAFETY: the caller passes room for as many bytes.
     unsafe { core::ptr::copy_nonoverlapping(name_of(tid).as_ptr(), to, NAME_BYTES) };
     0
@@ -118,6 +119,7 @@ extern "C" fn getattr(handle: u64, attr: *mut libc::pthread_attr_t, pc: u64) -> 
     }
     let state = if fiber.detached { libc::PTHREAD_CREATE_DETACHED } else { libc::PTHREAD_CREATE_JOINABLE };
     let low = low.next_multiple_of(PAGE);
+    writes(attr as usize, size_of::<libc::pthread_attr_t>(), pc);
     // SAFETY: the caller passes room for an attribute object.
     unsafe {
         hidden::pthread_attr_init(attr);
