@@ -174,7 +174,8 @@ fn pointers_of(debug: &Debug, function: DieRef) -> Vec<Pointer> {
     pointers
 }
 
-/// Whether a pointer leads to the object of a lambda. In the debug information of clang its class has no name.
+/// Whether a pointer leads to the object of a lambda. In the debug information of clang its class has
+/// no name.
 fn is_closure(debug: &Debug, name: &str, target: DieRef) -> bool {
     name == CLOSURE || name == THIS && debug.name_of(target).is_none()
 }

@@ -149,8 +149,8 @@ fn dimensions(debug: &Debug, array: DieRef) -> Vec<Option<u64>> {
         .collect()
 }
 
-/// Whether the bytes are a part of a pointer in an object of that type. No code accesses such a part: the object
-/// is of another type.
+/// Whether the bytes are a part of a pointer in an object of that type. No code accesses such a part:
+/// the object is of another type.
 pub(super) fn cuts_a_pointer(debug: &Debug, kind: DieRef, offset: u64, length: u64) -> bool {
     cuts_within(debug, kind, offset, length, 0).unwrap_or(false)
 }
