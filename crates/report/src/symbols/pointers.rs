@@ -4,10 +4,12 @@
 //! pointer's type says what the block is made of. If exactly one pointer type in the function fits
 //! the size of the block, it is taken as the type of the block. If only one variable has that type,
 //! the block is named after the variable. Nothing is guessed if several types fit, those included
-//! that members of what the function points at point to. A variable that is declared behind the
-//! access does not count, nor one that the call itself initialises, nor one that the compiler made (what a
-//! loop over a range runs through). Functions of the system's
-//! libraries do not count either: their pointers are to what is theirs.
+//! that members of what the function points at point to, or if the access takes a part of what is a
+//! pointer in that type. A variable that is declared behind the access does not count, nor one that
+//! the call itself initialises, nor one that the compiler made (what a loop over a range runs
+//! through). Functions of the system's libraries do not count either: their pointers are to what is
+//! theirs. Nor does the pointer by which the body of a lambda reaches what it captured: lambdas
+//! seldom are heap blocks of their own.
 
 use super::debug::{Debug, DieRef, constant, flag};
 use super::elf::Elf;
@@ -19,6 +21,8 @@ use super::types;
 const LONGEST_KIND: usize = 32;
 /// The pointer of C++ to one object, never to several.
 const THIS: &str = "this";
+/// What gcc calls it in the body of a lambda.
+const CLOSURE: &str = "__closure";
 /// The most pointers of one function that are read.
 const MAX_POINTERS: usize = 1 << 12;
 
@@ -27,6 +31,8 @@ struct Pointer {
     name: String,
     target: DieRef,
     size: u64,
+    /// Whether it is a reference, which stands for one object, never for several.
+    is_reference: bool,
     /// Line of its declaration; 0 if that is not known.
     line: u64,
 }
@@ -47,6 +53,8 @@ pub enum BlockUse {
 pub struct BlockName {
     /// The only pointer variable of the function that can point to the block.
     pointer: Option<String>,
+    /// Whether that is a reference.
+    by_reference: bool,
     /// Name of the type that the block is made of.
     kind: Option<String>,
     /// Which of several objects of that type.
@@ -69,6 +77,9 @@ impl BlockName {
     #[must_use]
     pub fn by_pointer(&self) -> Option<String> {
         let pointer = self.pointer.as_deref().filter(|name| *name != THIS)?;
+        if self.by_reference {
+            return Some(format!("{pointer}{}", self.suffix));
+        }
         Some(match (self.index, self.suffix.strip_prefix('.')) {
             (Some(index), _) => format!("{pointer}[{index}]{}", self.suffix),
             (None, Some(member)) => format!("{pointer}->{member}"),
@@ -104,13 +115,16 @@ pub(super) fn name_in_block(
     }
     let exact: Vec<&Pointer> = pointers.iter().filter(|pointer| pointer.size == block).collect();
     let parts: Vec<&Pointer> =
-        pointers.iter().filter(|pointer| pointer.name != THIS && is_element(pointer, block)).collect();
+        pointers.iter().filter(|pointer| may_be_several(pointer) && is_element(pointer, block)).collect();
     let is_exact = !exact.is_empty();
     // Where code of headers uses a block, it may be any part of it that the pointer points at.
     let may_be_array = use_of_it != BlockUse::AccessByHeader;
     let fitting = if is_exact || !may_be_array { exact } else { parts };
     let (first, rest) = fitting.split_first()?;
     if rest.iter().any(|other| other.target != first.target) || offset % first.size + length > first.size {
+        return None;
+    }
+    if types::cuts_a_pointer(debug, first.target, offset % first.size, length) {
         return None;
     }
     // The function reaches other blocks through the members of what it points at.
@@ -121,6 +135,7 @@ pub(super) fn name_in_block(
     }
     Some(BlockName {
         pointer: rest.iter().all(|other| other.name == first.name).then(|| first.name.clone()),
+        by_reference: first.is_reference,
         kind: debug.name_of(first.target).map(|name| readable(&name)),
         index: (!is_exact).then_some(offset / first.size),
         suffix: types::part_at(debug, first.target, offset % first.size, length).suffix,
@@ -134,6 +149,10 @@ pub(super) fn returns_pointer(elf: &Elf, linked: u64) -> Option<bool> {
     let function = function_at(elf, linked).filter(|_| !elf.is_system())?;
     let result = debug.type_of(function);
     Some(result.is_some_and(|result| types::pointee(debug, result).is_some()))
+}
+
+fn may_be_several(pointer: &Pointer) -> bool {
+    pointer.name != THIS && !pointer.is_reference
 }
 
 /// Whether a block may be an array of what the pointer points at.
@@ -159,6 +178,12 @@ fn pointers_of(debug: &Debug, function: DieRef) -> Vec<Pointer> {
     pointers
 }
 
+/// Whether a pointer leads to the object of a lambda. In the debug information of clang its class has
+/// no name.
+fn is_closure(debug: &Debug, name: &str, target: DieRef) -> bool {
+    name == CLOSURE || name == THIS && debug.name_of(target).is_none()
+}
+
 fn collect(debug: &Debug, function: DieRef, pointers: &mut Vec<Pointer>) {
     for_each_variable(debug, function, |die, _| {
         if pointers.len() < MAX_POINTERS
@@ -167,9 +192,11 @@ fn collect(debug: &Debug, function: DieRef, pointers: &mut Vec<Pointer>) {
             && let Some(size) = types::size_of(debug, target).filter(|&size| size > 0)
             && let Some(name) = debug.name_of(die)
             && (name == THIS || !debug.entry(die).is_some_and(|entry| flag(&entry, gimli::DW_AT_artificial)))
+            && !is_closure(debug, &name, target)
         {
+            let is_reference = types::is_reference(debug, kind);
             let line = debug.through_origins(die, |_, entry| constant(entry, gimli::DW_AT_decl_line)).unwrap_or(0);
-            pointers.push(Pointer { name, target, size, line });
+            pointers.push(Pointer { name, target, size, is_reference, line });
         }
     });
 }

@@ -130,7 +130,7 @@ fn c_names_and_places() {
 
 #[test]
 fn cpp_names_and_places() {
-    every_way(["g++", "clang++-19"], "names.cpp", 21);
+    every_way(["g++", "clang++-19"], "names.cpp", 27);
 }
 
 #[test]

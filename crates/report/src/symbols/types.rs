@@ -93,6 +93,13 @@ pub(super) fn pointee(debug: &Debug, kind: DieRef) -> Option<DieRef> {
     strip(debug, target).map(|(definition, _)| definition)
 }
 
+/// Whether a variable of this type is a reference: it stands for one object.
+pub(super) fn is_reference(debug: &Debug, kind: DieRef) -> bool {
+    strip(debug, kind).is_some_and(|(_, entry)| {
+        matches!(entry.tag(), gimli::DW_TAG_reference_type | gimli::DW_TAG_rvalue_reference_type)
+    })
+}
+
 /// Types that the members of a structure point to.
 pub(super) fn pointees_of_members(debug: &Debug, class: DieRef) -> Vec<DieRef> {
     let members = debug.children(class).into_iter().filter(|(_, entry)| entry.tag() == gimli::DW_TAG_member);
@@ -146,6 +153,33 @@ fn dimensions(debug: &Debug, array: DieRef) -> Vec<Option<u64>> {
                 .or_else(|| constant(&entry, gimli::DW_AT_upper_bound).and_then(|last| last.checked_add(1)))
         })
         .collect()
+}
+
+/// Whether the bytes are a part of a pointer in an object of that type. No code accesses such a part:
+/// the object is of another type.
+pub(super) fn cuts_a_pointer(debug: &Debug, kind: DieRef, offset: u64, length: u64) -> bool {
+    cuts_within(debug, kind, offset, length, 0).unwrap_or(false)
+}
+
+fn cuts_within(debug: &Debug, kind: DieRef, offset: u64, length: u64, depth: usize) -> Option<bool> {
+    if depth > MAX_DEPTH {
+        return None;
+    }
+    let (at, entry) = strip(debug, kind)?;
+    match entry.tag() {
+        gimli::DW_TAG_pointer_type => Some(length < size_of(debug, at)?),
+        gimli::DW_TAG_array_type => {
+            let stride = stride(debug, at, &entry, depth).filter(|&bytes| bytes > 0)?;
+            cuts_within(debug, debug.type_of(at)?, offset % stride, length, depth + 1)
+        }
+        gimli::DW_TAG_structure_type | gimli::DW_TAG_class_type => {
+            let (from, to) = bit_range(offset, length)?;
+            let members = Walk { debug, tries: 0 }.members(at, depth);
+            let member = members.iter().find(|member| member.contains(from, to) && !member.bit_field)?;
+            cuts_within(debug, member.kind, offset - member.start / 8, length, depth + 1)
+        }
+        _ => None,
+    }
 }
 
 /// Bytes from one element of an array to the next.
@@ -313,7 +347,21 @@ impl Walk<'_> {
                 members.extend(self.placed(at, &entry, depth));
             }
         }
+        self.extend_to_next(class, &mut members);
         members
+    }
+
+    /// A member whose type is only declared here has no size: clang describes a class such as
+    /// `std::condition_variable` where its constructor is. It reaches to the next member, or to the end.
+    fn extend_to_next(&self, class: DieRef, members: &mut [Member]) {
+        let end = size_of(self.debug, class).and_then(|bytes| bytes.checked_mul(8));
+        let starts: Vec<u64> = members.iter().map(|member| member.start).collect();
+        for member in members.iter_mut().filter(|member| member.bits == 0 && !member.bit_field) {
+            let next = starts.iter().copied().filter(|&start| start > member.start).min().or(end);
+            if size_of(self.debug, member.kind).is_none() {
+                member.bits = next.map_or(0, |next| next.saturating_sub(member.start));
+            }
+        }
     }
 
     fn placed(&self, at: DieRef, entry: &Die, depth: usize) -> Option<Member> {

@@ -1,6 +1,7 @@
 //! Streams of the C++ library, which moves them on in code without hooks. Output writes the place where
 //! the buffer is filled, input the place where it is read, and a look at the text of a string stream
-//! reads both. What a manipulator or a state flag changes is not reported.
+//! reads both. Opening and closing a file replaces all places. The state of a stream is read and set by
+//! calls of its own; what input and output do with it, or a manipulator changes, is not reported.
 //!
 //! The standard streams are guarded by the C library, unless the program has called
 //! `std::ios::sync_with_stdio(false)`: their buffers are of a class of their own then. Streams of wide
@@ -16,6 +17,8 @@ use crate::syscall::callers;
 
 /// Where the table of virtual functions says how far the part lies that all streams share.
 const SHARED_PART: usize = 24;
+/// Where that part has the state.
+const STATE: usize = 32;
 /// Where that part points to the buffer.
 const BUFFER: usize = 232;
 /// Where a buffer keeps the places that are next, and how they lie: three of input, three of output.
@@ -66,6 +69,19 @@ fn output(stream: usize, pc: u64) {
 fn input(stream: usize, pc: u64) {
     if let Some(buffer) = counts(pc).then(|| buffer(stream)).flatten() {
         writes(buffer + NEXT_INPUT, size_of::<usize>(), pc);
+    }
+}
+
+/// The state of a stream is set, given the part that all streams share.
+fn sets_state(shared: usize, pc: u64) {
+    if counts(pc) {
+        writes(shared + STATE, size_of::<u32>(), pc);
+    }
+}
+
+fn looks_at_state(shared: usize, pc: u64) {
+    if counts(pc) {
+        reads(shared + STATE, size_of::<u32>(), pc);
     }
 }
 
@@ -123,6 +139,36 @@ before! {
     _ZStrsIcSt11char_traitsIcESaIcEERSt13basic_istreamIT_T0_ES7_RNSt7__cxx1112basic_stringIS4_S5_T1_EE
     _ZStrsIcSt11char_traitsIcEERSt13basic_istreamIT_T0_ES6_RS3_
         => |a, pc| input(a[0], pc);
+    _ZNSi4peekEv _ZNSi4syncEv _ZNSi5ungetEv _ZNSi7putbackEc _ZNSi8readsomeEPcl
+    _ZNSi5seekgESt4fposI11__mbstate_tE _ZNSi5seekgElSt12_Ios_Seekdir
+        => |a, pc| input(a[0], pc);
+    _ZNSo5seekpESt4fposI11__mbstate_tE _ZNSo5seekpElSt12_Ios_Seekdir
+        => |a, pc| output(a[0], pc);
+    _ZNSt9basic_iosIcSt11char_traitsIcEE5clearESt12_Ios_Iostate
+    _ZNSt9basic_iosIcSt11char_traitsIcEE8setstateESt12_Ios_Iostate
+        => |a, pc| sets_state(a[0], pc);
+    _ZNKSt9basic_iosIcSt11char_traitsIcEE4goodEv
+    _ZNKSt9basic_iosIcSt11char_traitsIcEE4failEv
+    _ZNKSt9basic_iosIcSt11char_traitsIcEE3badEv
+    _ZNKSt9basic_iosIcSt11char_traitsIcEE3eofEv
+    _ZNKSt9basic_iosIcSt11char_traitsIcEE7rdstateEv
+    _ZNKSt9basic_iosIcSt11char_traitsIcEEcvbEv
+    _ZNKSt9basic_iosIcSt11char_traitsIcEEntEv
+        => |a, pc| looks_at_state(a[0], pc);
+    _ZNSt13basic_filebufIcSt11char_traitsIcEE4openEPKcSt13_Ios_Openmode
+    _ZNSt13basic_filebufIcSt11char_traitsIcEE4openERKNSt7__cxx1112basic_stringIcS1_SaIcEEESt13_Ios_Openmode
+    _ZNSt13basic_filebufIcSt11char_traitsIcEE5closeEv
+        => |a, pc| replaces_in(a[0], pc);
+    _ZNSt13basic_fstreamIcSt11char_traitsIcEE5closeEv
+    _ZNSt14basic_ifstreamIcSt11char_traitsIcEE5closeEv
+    _ZNSt14basic_ofstreamIcSt11char_traitsIcEE5closeEv
+    _ZNSt13basic_fstreamIcSt11char_traitsIcEE4openEPKcSt13_Ios_Openmode
+    _ZNSt14basic_ifstreamIcSt11char_traitsIcEE4openEPKcSt13_Ios_Openmode
+    _ZNSt14basic_ofstreamIcSt11char_traitsIcEE4openEPKcSt13_Ios_Openmode
+    _ZNSt13basic_fstreamIcSt11char_traitsIcEE4openERKNSt7__cxx1112basic_stringIcS1_SaIcEEESt13_Ios_Openmode
+    _ZNSt14basic_ifstreamIcSt11char_traitsIcEE4openERKNSt7__cxx1112basic_stringIcS1_SaIcEEESt13_Ios_Openmode
+    _ZNSt14basic_ofstreamIcSt11char_traitsIcEE4openERKNSt7__cxx1112basic_stringIcS1_SaIcEEESt13_Ios_Openmode
+        => |a, pc| replaces(a[0], pc);
     _ZNKSt7__cxx1118basic_stringstreamIcSt11char_traitsIcESaIcEE3strEv
     _ZNKSt7__cxx1119basic_istringstreamIcSt11char_traitsIcESaIcEE3strEv
     _ZNKSt7__cxx1119basic_ostringstreamIcSt11char_traitsIcESaIcEE3strEv

@@ -10,6 +10,7 @@ pub mod before;
 pub mod buffers;
 mod c11;
 mod containers;
+pub mod cxx_objects;
 mod cxx_streams;
 mod exceptions;
 mod futures;

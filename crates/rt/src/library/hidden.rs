@@ -1,5 +1,6 @@
-//! State that functions of the C library share without a guard. Each part has an address here, at
-//! which calls are accesses. The report shows it by the name of its variable.
+//! State that functions of the C library share without a guard, and handlers of the C++ library, which
+//! guards them. Each part has an address here, at which calls are accesses or operations. The report
+//! shows it by the name of its variable.
 
 use core::sync::atomic::AtomicU64;
 
@@ -24,9 +25,10 @@ macro_rules! hidden {
 }
 
 hidden! {
-    aliasent ctermid cuserid drand48 ecvt ether_aton ether_ntoa fgetgrent fgetpwent fgetsgent
+    aliasent ctermid cuserid default_resource drand48 ecvt ether_aton ether_ntoa fgetgrent fgetpwent fgetsgent
     fgetspent fsent getaliasbyname getdate getgrnam getlogin getmntent getopt getprotobyname
     getpwnam getrpcbyname getservbyname getsgnam getspnam grent hsearch inet_nsap_ntoa l64a
-    localeconv netgrent other protoent ptsname pwent re_comp rpcent servent sgent sgetsgent
-    sgetspent signgam spent strtok tmpnam ttyent ttyname usershell utent
+    localeconv netgrent new_handler other protoent ptsname pwent re_comp rpcent servent sgent sgetsgent
+    sgetspent signgam spent strtok terminate_handler tmpnam ttyent ttyname unexpected_handler usershell
+    utent
 }

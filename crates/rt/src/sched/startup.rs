@@ -68,6 +68,8 @@ pub extern "C" fn __raddle_start(_count: i32, _arguments: *const *const u8, envi
     crate::interpose::process::couriers::prepare();
     crate::syscall::libc_real::find_all();
     crate::interpose::memory::operators::find();
+    crate::interpose::cxx_objects::install();
+    crate::interpose::cxx_objects::fill_tables();
     forget_failed_lookups();
     crate::interpose::process::crash::install_handlers();
     crate::interpose::process::counter::watch();

@@ -128,6 +128,8 @@ pub struct ThreadPrivate {
     pub call: Option<InterruptibleCall>,
     /// Whether a handler has.
     pub interrupted: bool,
+    /// The `std::thread` whose thread it is about to join, and where it called that; 0 if there is none.
+    pub joins: (usize, u64),
     /// Requests for its cancellation.
     pub cancel: Cancel,
     /// What the atomic operation is, beside what is announced of it, that it stands before or has made last;
@@ -176,6 +178,7 @@ impl ThreadPrivate {
         exit_pc: 0,
         exit_status: 0,
         spare_semaphore: 0,
+        joins: (0, 0),
         cleanup: 0,
         robust: 0,
         ends: false,

@@ -1,6 +1,7 @@
 #include "probe.h"
 #include <array>
 #include <atomic>
+#include <condition_variable>
 #include <mutex>
 
 namespace bank {
@@ -47,6 +48,28 @@ struct Holder {
     bank::Account account;
 } holder;
 thread_local bank::Box<int> mine;
+// clang does not describe a class whose constructors are elsewhere.
+struct Gate {
+    std::mutex lock;
+    std::condition_variable opened;
+    int passed;
+} gate;
+
+struct Range {
+    char *from, *to;
+};
+
+// A reference stands for one object.
+__attribute__((noinline)) static void by_reference(bank::Mixin &mixin) {
+    BLOCK(&mixin, sizeof mixin, mixin.weight, "mixin.weight");
+    BLOCK(&mixin, 4 * sizeof mixin, mixin.weight, "");
+}
+
+// Nothing accesses a part of a pointer.
+__attribute__((noinline)) static void as_something_else(Range *range) {
+    BLOCK(range, sizeof *range, range->to, "range->to");
+    BLOCK(range, sizeof *range, reinterpret_cast<int *>(range)[1], "");
+}
 
 static int &local_static() {
     static int calls = 1;
@@ -56,6 +79,16 @@ static int &local_static() {
 int main() {
     using namespace bank;
     inner::accounts[1].deposit(secret);
+    Range range{};
+    as_something_else(&range);
+    by_reference(inner::accounts[0]);
+    // The object of a lambda is no heap block, whatever its size.
+    auto capturing = [secret = secret, calls = 2]() __attribute__((noinline)) {
+        BLOCK(&holder, 8, holder.flags[1], "");
+        return secret + calls;
+    };
+    capturing();
+    DATA_AS(gate.opened, "gate.opened");
     DATA_AS(inner::accounts[1].balance, "bank::inner::accounts[1].balance");
     DATA_AS(inner::accounts[2].id, "bank::inner::accounts[2].id");
     DATA_AS(inner::accounts[0].weight, "bank::inner::accounts[0].weight");

@@ -10,6 +10,7 @@ use raddle_vocab::{MemOrder, Misuse, OpKind, Outcome, RunStatus};
 use crate::arch::context;
 use crate::arch::entry::export;
 use crate::interpose::buffers::{reads, writes};
+use crate::interpose::cxx_objects;
 use crate::interpose::io::net;
 use crate::interpose::memory::heap;
 use crate::interpose::process::couriers::{self, Errand};
@@ -20,6 +21,7 @@ use crate::restore::thread_storage;
 use crate::sched::controller::explain;
 use crate::sched::{self, ranks, timeouts, virtual_time};
 use crate::state::{AnnouncedOp, Fiber, ThreadStatus, controlled, process, run};
+use crate::state_key;
 use crate::syscall::libc_real::real;
 use crate::trace::{self, dead_frames};
 
@@ -374,12 +376,18 @@ pub extern "C" fn join(handle: u64, result: *mut usize, pc: u64) -> i32 {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::pthread_join(handle, result) };
     }
+    let object = core::mem::take(&mut run().me().private.joins);
     cancel::point(pc);
     match joinable(handle, pc) {
         Ok(tid) => {
+            state_key::holds(object.0 as u64);
             sched::arrive(AnnouncedOp::new(OpKind::Join, 0, tid as u64, pc));
             cancel::interrupted(!can_join(tid));
-            finish_join(tid, result, pc)
+            let code = finish_join(tid, result, pc);
+            if code == 0 {
+                cxx_objects::joined(object);
+            }
+            code
         }
         Err(code) => code,
     }
