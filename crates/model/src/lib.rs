@@ -12,6 +12,7 @@ pub mod finding;
 #[cfg(any(test, feature = "fixture"))]
 pub mod fixture;
 pub mod linearise;
+pub mod numbering;
 pub mod object;
 pub mod preemption;
 pub mod race;

@@ -5,12 +5,13 @@
 //! is a function of the execution alone; the reuse only saves work.
 
 use raddle_model::depend::{conflict, footprint};
+use raddle_model::numbering::Numbering;
 use raddle_model::object::OrdinaryUse;
 use raddle_model::{
-    Cell, ClockTable, Event, EventName, Execution, Footprint, Mode, Operation as _, PendingState, ThreadPath, Touch,
+    Cell, ClockTable, Event, EventName, Execution, Footprint, Mode, Operation as _, Pending, PendingState, ThreadPath,
+    Touch,
 };
 use raddle_vocab::Outcome;
-use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::cursor::class_of;
@@ -151,7 +152,8 @@ pub(super) struct TraceIndex {
     paths: Vec<ThreadPath>,
     touches: Vec<Touch>,
     clocks: ClockTable,
-    cells: FxHashMap<Cell, u32>,
+    /// The number of the list of each cell.
+    cells: Numbering,
     lists: Vec<CellList>,
     /// Lists that each event is in, to take it out again.
     member: Vec<u32>,
@@ -235,11 +237,21 @@ impl TraceIndex {
     }
 
     fn load_pending(&mut self, execution: &Execution) {
+        let goes_on = |pending: &Pending| {
+            !matches!(pending.state, PendingState::Failed | PendingState::Ended | PendingState::Exited)
+        };
+        // Nearly always no thread goes on, as in the last execution.
+        if self.stopped.is_empty()
+            && self.pending.len() == self.positions.len()
+            && !execution.pending.iter().any(goes_on)
+        {
+            return;
+        }
         self.pending.clear();
         self.awaiting.clear();
         self.found.clear();
         for pending in &execution.pending {
-            let goes_on = !matches!(pending.state, PendingState::Failed | PendingState::Ended | PendingState::Exited);
+            let goes_on = goes_on(pending);
             self.pending.push(goes_on.then(|| (pending.event, footprint(&pending.event))));
             self.awaiting.push(pending.state == PendingState::Awaiting);
             self.found.push(pending.found);
@@ -257,10 +269,12 @@ impl TraceIndex {
 
     /// Removes events until `len` are left.
     fn truncate(&mut self, len: usize) {
-        for summary in self.summaries.drain(len..).rev() {
+        while self.summaries.len() > len {
+            let Some(summary) = self.summaries.pop() else { break };
             self.positions[usize::from(summary.thread)].pop();
-            for list in self.member.drain(summary.first_member as usize..).rev() {
-                let list = &mut self.lists[list as usize];
+            while self.member.len() > summary.first_member as usize {
+                let Some(number) = self.member.pop() else { break };
+                let list = &mut self.lists[number as usize];
                 if let Some(entry) = list.entries.pop() {
                     list.unusual -= u32::from(!entry.is_usual);
                     list.uneven -= u32::from(list.entries.first().is_some_and(|first| first.bytes != entry.bytes));
@@ -406,12 +420,12 @@ impl TraceIndex {
 
     /// The list of a cell.
     pub fn entries(&self, cell: Cell) -> &[Entry] {
-        self.cells.get(&cell).map_or(&[], |&list| &self.lists[list as usize].entries)
+        self.cells.get(cell).map_or(&[], |list| &self.lists[list as usize].entries)
     }
 
     /// The number of the list of a cell, if any event has touched it.
     pub fn known_list(&self, cell: Cell) -> Option<u32> {
-        self.cells.get(&cell).copied()
+        self.cells.get(cell)
     }
 
     /// The number of the list of the cell that is the event's touch number `index`.
@@ -432,7 +446,7 @@ impl TraceIndex {
 
     /// Whether all events that touch the cell touch the same bytes of it.
     pub fn is_even(&self, cell: Cell) -> bool {
-        self.cells.get(&cell).is_none_or(|&list| self.lists[list as usize].uneven == 0)
+        self.cells.get(cell).is_none_or(|list| self.lists[list as usize].uneven == 0)
     }
 
     /// Whether an event behind `position` touches the cell with this list in mode `Write`.
@@ -544,11 +558,12 @@ impl CellList {
     }
 }
 
-fn list_of(cells: &mut FxHashMap<Cell, u32>, lists: &mut Vec<CellList>, cell: Cell) -> u32 {
-    *cells.entry(cell).or_insert_with(|| {
+fn list_of(cells: &mut Numbering, lists: &mut Vec<CellList>, cell: Cell) -> u32 {
+    let (list, is_new) = cells.number(cell);
+    if is_new {
         lists.push(CellList { entries: Vec::new(), last_write: NONE, last_share: NONE, unusual: 0, uneven: 0 });
-        lists.len() as u32 - 1
-    })
+    }
+    list
 }
 
 /// Joins the clocks of all events in the list that the event in `row` depends on into its clock.

@@ -2,6 +2,7 @@
 
 use super::{State, SyncState};
 use crate::execution::{Access, Event, Execution};
+use crate::object::Op;
 
 /// An event that did something else than the semantics says: a bug of raddle, not of the program.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
@@ -66,7 +67,7 @@ impl SyncState {
 }
 
 fn is_allowed(state: &SyncState, event: &Event) -> bool {
-    let fits = |choice| state.outcome(event, choice).is_some_and(|expected| agrees(event, &expected));
+    let fits = |choice| state.predicted(event, choice).is_some_and(|expected| agrees(&event.op, &expected));
     // Nearly all operations have one successor.
     fits(0) || (1..state.successors(event)).any(fits)
 }
@@ -84,15 +85,15 @@ fn reused(execution: &Execution, index: usize) -> Option<u64> {
     later.take_while(|access| access.after as usize <= index).any(changes).then_some(object)
 }
 
-/// Whether an event is what it should be. The number of successors of a wake-up is 0 or 1 where no
+/// Whether an operation was what it should be. The number of successors of a wake-up is 0 or 1 where no
 /// thread waits; that of waiters that a broadcast met says nothing new.
-fn agrees(found: &Event, expected: &Event) -> bool {
-    match found.op.choices() {
+fn agrees(found: &Op, expected: &Op) -> bool {
+    match found.choices() {
         Some(choices) => {
-            found.op.woken() == expected.op.woken()
-                && expected.op.choices().is_some_and(|expected| choices.max(1) == expected.max(1))
+            found.woken() == expected.woken()
+                && expected.choices().is_some_and(|expected| choices.max(1) == expected.max(1))
         }
-        None if found.op.woken().is_some() => found.op.woken() == expected.op.woken(),
-        None => found.op == expected.op,
+        None if found.woken().is_some() => found.woken() == expected.woken(),
+        None => found == expected,
     }
 }

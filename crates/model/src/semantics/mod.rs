@@ -15,12 +15,13 @@ mod state;
 #[cfg(test)]
 mod tests;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use raddle_vocab::Outcome;
 use raddle_vocab::policy::mix;
 
 use crate::execution::{Event, Execution, FailingValue, Pending, PendingState};
+use crate::numbering::Numbering;
 use crate::object::{Op, Operation as _};
 use crate::thread::{ThreadInfo, ThreadPath};
 use state::Thread;
@@ -73,7 +74,7 @@ pub(crate) enum Space {
 /// replays many executions of one program does not hash its objects again.
 #[derive(Clone, Debug, Default)]
 pub struct SyncState {
-    places: FxHashMap<u64, u32>,
+    places: Numbering,
     states: Vec<State>,
     /// The key of the object at each place. Places follow from the order in which objects were met.
     keys: Vec<u64>,
@@ -359,10 +360,13 @@ impl SyncState {
     #[must_use]
     #[inline]
     pub fn outcome(&self, op: &Event, choice: u16) -> Option<Event> {
-        if self.is_stopped(op) {
-            return None;
-        }
-        Some(Event { op: op.op.predict(op.thread, self, choice)?, ..*op })
+        Some(Event { op: self.predicted(op, choice)?, ..*op })
+    }
+
+    /// The operation of that event.
+    #[inline]
+    fn predicted(&self, op: &Event, choice: u16) -> Option<Op> {
+        if self.is_stopped(op) { None } else { op.op.predict(op.thread, self, choice) }
     }
 
     /// Which successor of its operation an event that happens now is; 0 if it is none of them.
@@ -473,23 +477,23 @@ impl SyncState {
     }
 
     pub(crate) fn state(&self, space: Space, obj: u64) -> State {
-        self.places.get(&key(space, obj)).map_or(State::Untouched, |&place| self.states[place as usize])
+        self.places.get(key(space, obj)).map_or(State::Untouched, |place| self.states[place as usize])
     }
 
     /// The numbers of a space that ever had a state, in no order.
     pub(crate) fn numbers(&self, space: Space) -> impl Iterator<Item = u64> {
-        let numbers = self.places.keys().filter(move |&&key| key >> SPACE_SHIFT == space as u64);
-        numbers.map(move |&number| key(space, number))
+        let numbers = self.places.keys().filter(move |&key| key >> SPACE_SHIFT == space as u64);
+        numbers.map(move |number| key(space, number))
     }
 
     pub(crate) fn set_state(&mut self, space: Space, obj: u64, state: State) {
         let key = key(space, obj);
-        let place = *self.places.entry(key).or_insert_with(|| {
+        let (place, is_new) = self.places.number(key);
+        if is_new {
             self.states.push(State::Untouched);
             self.keys.push(key);
             self.listed.push(false);
-            self.states.len() as u32 - 1
-        });
+        }
         let before = std::mem::replace(&mut self.states[place as usize], state);
         if !std::mem::replace(&mut self.listed[place as usize], true) {
             self.touched.push(place);
