@@ -177,7 +177,7 @@ impl Place {
     fn of(datum: *mut c_void) -> Self {
         let word = datum as u64;
         Place {
-            address: word & (1 << Place::SIZE) - 1,
+            address: word & ((1 << Place::SIZE) - 1),
             size: (word >> Place::SIZE) as u8 & 15,
             is_named: word >> Place::NAMED != 0,
         }

@@ -88,7 +88,7 @@ impl Instruction {
         }
         address.wrapping_add(match place.segment {
             // The word at the thread pointer holds its own address.
-            Some(Segment::Fs) => super::tls::thread_pointer() as u64,
+            Some(Segment::Fs) => super::tls::thread_pointer(),
             // Programs of this system have nothing there.
             Some(Segment::Gs) | None => 0,
         })
@@ -99,7 +99,7 @@ impl Instruction {
         let low = general(context, 0);
         match self.memory.map(|memory| (memory.log_size, memory.is_pair())) {
             Some((3, true)) => low & 0xffff_ffff | general(context, 2) << 32,
-            Some((log_size @ 0..=2, _)) => low & (1 << (8 << log_size)) - 1,
+            Some((log_size @ 0..=2, _)) => low & ((1 << (8 << log_size)) - 1),
             _ => low,
         }
     }
