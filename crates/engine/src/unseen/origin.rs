@@ -192,18 +192,21 @@ impl StartUp {
         StartUp { index: Index { machine, ..Index::default() }, files: Box::new(files) }
     }
 
-    /// The most bytes that a function has in any of the files; in those read so far if that is all of these
-    /// bytes but padding.
+    /// How many of these bytes belong to the function: as many as it has in a file, if only padding is behind
+    /// them. Otherwise the most that it has in any of the files.
     fn most(&mut self, function: &CodeFunction, code: &[u8]) -> Option<u64> {
+        let is_whole = |&bytes: &u64| {
+            let rest = usize::try_from(bytes).ok().and_then(|bytes| code.get(bytes..));
+            rest.is_none_or(is_padding)
+        };
         loop {
-            let most = self.index.most(function);
-            let rest = most.and_then(|most| code.get(usize::try_from(most).unwrap_or(usize::MAX)..));
-            if most.is_some_and(|most| most >= code.len() as u64) || rest.is_some_and(is_padding) {
-                return most;
+            // Two files may have functions of other lengths, and the end of one may lie in the padding of the other.
+            if let Some(whole) = self.index.sizes(function).filter(is_whole).max() {
+                return Some(whole);
             }
             match self.files.next() {
                 Some(path) => self.index.add(&path),
-                None => return most,
+                None => return self.index.sizes(function).max(),
             }
         }
     }
@@ -275,10 +278,10 @@ impl Index {
         index
     }
 
-    /// The most bytes that a function has in any of the files.
-    fn most(&self, function: &CodeFunction) -> Option<u64> {
-        let definitions = self.functions.get(&function.name)?;
-        definitions.iter().map(|definition| definition.size.max(definition.room)).max()
+    /// How many bytes a function has in each of the files.
+    fn sizes(&self, function: &CodeFunction) -> impl Iterator<Item = u64> {
+        let definitions = self.functions.get(&function.name).into_iter().flatten();
+        definitions.map(|definition| definition.size.max(definition.room))
     }
 
     fn add(&mut self, path: &Path) {
