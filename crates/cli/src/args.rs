@@ -458,6 +458,9 @@ pub struct CheckArgs {
     /// Never say verified of a program that uses libraries that were not built with raddle
     #[arg(long)]
     pub strict: bool,
+    /// With --observe all: take the memory orders of the machine code for those of the source
+    #[arg(long)]
+    pub machine_orders: bool,
     /// How the report is shown
     #[command(flatten)]
     pub shown: ShownArgs,

@@ -284,7 +284,7 @@ fn options(args: &CheckArgs) -> Result<CheckOptions, CommandError> {
         warnings_are_errors: args.werror,
         allowed_exits: args.allow_exit.iter().flat_map(Statuses::each).collect(),
         framework: None,
-        trust: Trust { names: args.trust.clone(), strict: args.strict },
+        trust: Trust { names: args.trust.clone(), strict: args.strict, machine_orders: args.machine_orders },
         suppressions: suppressions(args)?,
     })
 }

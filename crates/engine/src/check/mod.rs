@@ -395,7 +395,7 @@ impl Checker {
         let mut notes = if stats.threads == 1 { vec![ONE_THREAD.into()] } else { Vec::new() };
         notes.extend(collector.open.iter().map(|met| format!("met, but there was no time left to confirm it: {met}")));
         if collector.orders.matter() {
-            if reason.is_none() && self.options.trust.strict {
+            if reason.is_none() && !self.options.trust.machine_orders {
                 reason = Some(Reason { code: "memory-orders".into(), text: ORDERS.into() });
             } else {
                 notes.push(ORDERS.into());
@@ -436,7 +436,7 @@ const OBSERVED: &str = "this holds for the machine code, which was observed unde
 const ORDERS: &str = "threads are kept apart by atomic operations, as the processor orders them: a load acquires, a \
                       store releases, an exchange does both. The memory orders of the source are not in the machine \
                       code: where it asks for less, there may be data races. Build the program with raddle to see \
-                      them; --strict does not rely on these orders";
+                      them; --machine-orders relies on the orders of the processor";
 
 /// Said of a program without hooks.
 const CALLS_ONLY: &str = "the program was not built with raddle: only its calls of the C library were seen, no memory \

@@ -4,6 +4,9 @@
 //! exchange does both. The source may ask for less. So each execution is looked at once more as if it had asked
 //! for nothing: all atomic operations are relaxed, fences order nothing, and what only counts as an
 //! atomic access because of its bytes is a plain one. Without a race then, none of these orders matters.
+//! Guards of variables that are initialised once are left as they are: the compiler orders them.
+
+use std::collections::BTreeSet;
 
 use raddle_model::object::{AtomicAction, FenceOp, Op};
 use raddle_model::{Access, AccessKind, Event, Execution, RaceDetector};
@@ -37,9 +40,14 @@ impl Orders {
 fn weakened(execution: &Execution) -> Execution {
     let mut weak = execution.clone();
     let mut plain = Vec::new();
+    let guard = |event: &Event| match event.op {
+        Op::Once(op) if op.guard => Some(op.control),
+        _ => None,
+    };
+    let guards: BTreeSet<u64> = execution.events.iter().filter_map(guard).collect();
     for (number, event) in (0u32..).zip(&mut weak.events) {
         match &mut event.op {
-            Op::Atomic(op) => {
+            Op::Atomic(op) if !guards.contains(&op.addr) => {
                 let kind = match (op.action, op.order) {
                     (AtomicAction::Load { .. }, MemOrder::Consume) => Some(AccessKind::Read),
                     (AtomicAction::Store { .. }, MemOrder::AcqRel) => Some(AccessKind::Write),
@@ -69,7 +77,7 @@ fn weakened(execution: &Execution) -> Execution {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use raddle_model::object::AtomicOp;
+    use raddle_model::object::{AtomicOp, OnceAction, OnceOp};
 
     fn access(thread: u16, kind: AccessKind, after: u32) -> Access {
         Access { thread, kind, volatile: false, addr: 0x1000, size: 4, pc: 1, after, count: 0 }
@@ -98,6 +106,11 @@ mod tests {
         // Only once.
         assert!(!orders.learn(&execution) && orders.matter());
         execution.accesses.clear();
+        assert!(!Orders::default().learn(&execution));
+        // A variable that is initialised once.
+        let mut execution = passing(MemOrder::Release, MemOrder::Acquire);
+        let once = OnceOp { control: 0x2000, guard: true, action: OnceAction::Begin { already: true } };
+        execution.events.push(Event::new(1, Op::Once(once)));
         assert!(!Orders::default().learn(&execution));
         // The flag itself, if only its bytes say that it is one.
         let mut execution = passing(MemOrder::AcqRel, MemOrder::Consume);

@@ -47,6 +47,8 @@ pub struct Trust {
     pub names: Vec<String>,
     /// Whether installed libraries count, too.
     pub strict: bool,
+    /// Whether an observed program's machine code is taken to order memory as its source asks for.
+    pub machine_orders: bool,
 }
 
 /// Code that raddle cannot see.
@@ -335,9 +337,9 @@ mod tests {
     #[test]
     fn only_libraries_wait_for_strictness() {
         let (file, library) = (Part::File("a.c".into()), Part::Library("libz.so".into()));
-        let strict = Trust { names: Vec::new(), strict: true };
+        let strict = Trust { strict: true, ..Trust::default() };
         assert!(file.counts(&Trust::default()) && !library.counts(&Trust::default()) && library.counts(&strict));
-        let trust = Trust { names: vec!["*".into()], strict: true };
+        let trust = Trust { names: vec!["*".into()], ..strict.clone() };
         assert!(!file.counts(&trust) && !library.counts(&trust));
     }
 
