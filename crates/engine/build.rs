@@ -1,12 +1,12 @@
-//! Builds the runtime, the hooks that programs are linked with, the plug-in for the emulator, and those
-//! for clang and gcc, so that this crate can carry them inside itself.
+//! Builds the runtime, the hooks that programs are linked with, the plug-in for the emulator, and
+//! those for clang and gcc, so that this crate can carry them inside itself.
 //!
 //! The runtime is a shared library with a profile of its own (no_std, abort on panic, always
 //! optimised). A second cargo builds it into a directory of its own: sharing the outer one would
 //! wait for its lock for ever.
 //!
-//! Runtime and hooks are built for aarch64, too, if rustc has that target and `aarch64-linux-gnu-gcc` is
-//! there. Otherwise empty files take their places.
+//! Runtime and hooks are built for aarch64, too, if rustc has that target and
+//! `aarch64-linux-gnu-gcc` is there. Otherwise empty files take their places.
 //!
 //! The plug-ins need the headers of LLVM 19 and of the gcc that is called `gcc`. Where they are not
 //! there, an empty file takes the place of a plug-in.
@@ -98,8 +98,8 @@ fn own_tools() -> Tools {
 const FOR_X86_64: &[&str] = &["-mcx16", "-fcf-protection=none"];
 const FOR_AARCH64: &[&str] = &["-mno-outline-atomics", "-mbranch-protection=none"];
 
-/// Builds runtime and hooks for aarch64 on another machine, and returns their bytes; empty files where
-/// rustc or a cross compiler for it is not there.
+/// Builds runtime and hooks for aarch64 on another machine, and returns their bytes; empty files
+/// where rustc or a cross compiler for it is not there.
 fn build_foreign(workspace: &Path, hooks: &Path, out: &Path) -> Result<Vec<u8>, Box<dyn Error>> {
     const TARGET: &str = "aarch64-unknown-linux-gnu";
     const NAMES: [&str; 3] = ["libraddle_rt.so", "raddle-hooks.o", "libraddle-hooks.a"];
@@ -200,9 +200,9 @@ fn build_clang_hooks(source: &Path, built: &Path) -> Result<String, Box<dyn Erro
     Ok(version)
 }
 
-/// Builds the plug-in for gcc and returns the build of gcc that it is for; an empty one where
-/// there are no headers. gcc promises nothing to plug-ins from one version to the next, so a plug-in
-/// that cannot be built is as one that is not there.
+/// Builds the plug-in for gcc and returns the build of gcc that it is for; an empty one where there
+/// are no headers. gcc promises nothing to plug-ins from one version to the next, so a plug-in that
+/// cannot be built is as one that is not there.
 fn build_gcc_hooks(gcc: &str, source: &Path, built: &Path) -> Result<String, Box<dyn Error>> {
     println!("cargo::rerun-if-changed={}", source.display());
     let include = asked(Command::new(gcc).arg("-print-file-name=plugin/include"), |output| &output.stdout);

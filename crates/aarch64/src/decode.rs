@@ -1,4 +1,5 @@
-//! Decoding one instruction. Sections of the Arm Architecture Reference Manual (C4.1) name the groups.
+//! Decoding one instruction. Sections of the Arm Architecture Reference Manual (C4.1) name the
+//! groups.
 
 use raddle_liveness::{
     Base, Comparison, ControlFlow, Flags, Instruction, KnownValue, OperandAccess, StackEffect, StackOperand,
@@ -9,8 +10,8 @@ use crate::memory;
 /// Bytes of an instruction.
 pub const LONGEST: usize = 4;
 
-/// The stack pointer, as the number of a register. Where an instruction means the register that is always
-/// zero by the same number, it names none.
+/// The stack pointer, as the number of a register. Where an instruction means the register that is
+/// always zero by the same number, it names none.
 pub(crate) const STACK_POINTER: u8 = 31;
 /// The frame pointer, likewise: x29.
 pub(crate) const FRAME_POINTER: u8 = 29;
@@ -135,8 +136,8 @@ fn moved(word: u32) -> KnownValue {
     }
 }
 
-/// ADD, ADDS, SUB, SUBS with an immediate: they move the stack pointer, make pointers into the stack, and
-/// compare.
+/// ADD, ADDS, SUB, SUBS with an immediate: they move the stack pointer, make pointers into the
+/// stack, and compare.
 fn add(word: u32) -> Instruction {
     let (subtracts, sets_flags) = (bits(word, 30, 1) == 1, bits(word, 29, 1) == 1);
     let amount = (bits(word, 10, 12) << (12 * bits(word, 22, 1))).cast_signed();
@@ -249,7 +250,8 @@ fn by_registers(word: u32) -> Option<Instruction> {
     let (to, first, second) = (register(word, 0), register(word, 5), register(word, 16));
     let is_wide = bits(word, 31, 1) == 1;
     if bits(word, 28, 1) == 0 {
-        // Logical, or add and subtract with a shift; add and subtract with an extension may name the stack pointer.
+        // Logical, or add and subtract with a shift; add and subtract with an extension may name
+        // the stack pointer.
         let extends = bits(word, 24, 1) == 1 && bits(word, 21, 1) == 1;
         if extends {
             let sets_flags = bits(word, 29, 1) == 1;
@@ -273,7 +275,8 @@ fn by_registers(word: u32) -> Option<Instruction> {
         return Some(computed);
     }
     Some(match bits(word, 21, 4) {
-        // Add and subtract with carry; rotations of a register into flags, whose third operand names a flag
+        // Add and subtract with carry; rotations of a register into flags, whose third operand
+        // names a flag
         0b0000 => computes(first | second, if bits(word, 10, 6) == 0 { to } else { 0 }),
         // Conditional comparison with a register or a number
         0b0010 if bits(word, 11, 1) == 0 => computes(first | second, 0),

@@ -1,6 +1,7 @@
-//! Just enough of the A64 instruction set to tell which bytes of a stack, and which registers, are dead:
-//! the function will not read them before it has written them. Every instruction that is not known counts
-//! as a read. So for the code that C and C++ compilers produce, nothing is called dead by mistake.
+//! Just enough of the A64 instruction set to tell which bytes of a stack, and which registers, are
+//! dead: the function will not read them before it has written them. Every instruction that is not
+//! known counts as a read. So for the code that C and C++ compilers produce, nothing is called dead
+//! by mistake.
 #![no_std]
 #![forbid(unsafe_code)]
 

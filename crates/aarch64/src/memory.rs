@@ -77,7 +77,8 @@ impl Access {
             (_, Direction::Load | Direction::Both) => OperandAccess::Reads(self.bytes),
         };
         let operand = base(from).map(|base| StackOperand { base, displacement: distance.unwrap_or(0), access });
-        // The frame pointer and the link register are saved as a pair: nothing gets a pointer by that.
+        // The frame pointer and the link register are saved as a pair: nothing gets a pointer by
+        // that.
         let is_saved = self.direction == Direction::Store && from == u32::from(STACK_POINTER);
         let saved = if is_saved { 1 << 29 | 1 << 30 } else { 0 };
         Instruction {

@@ -1,5 +1,5 @@
-//! Instructions are what objdump says they are, for C++ compiled by gcc with and without optimisation. And
-//! what becomes of values in the code that gcc makes of small functions.
+//! Instructions are what objdump says they are, for C++ compiled by gcc with and without
+//! optimisation. And what becomes of values in the code that gcc makes of small functions.
 
 use std::fs;
 use std::process::Command;
@@ -71,7 +71,8 @@ fn instruction(line: &str) -> Option<(u64, u32, String, String)> {
     Some((address, word, mnemonic, operands))
 }
 
-/// The registers that a text names, as masks: not those that are always zero, and no vector registers.
+/// The registers that a text names, as masks: not those that are always zero, and no vector
+/// registers.
 fn named(text: &str) -> u32 {
     let words = text.split(|c: char| !c.is_alphanumeric());
     words.fold(0, |mask, word| {
@@ -150,8 +151,8 @@ fn instructions_are_what_objdump_says() {
     }
 }
 
-/// No register that the text names is missing among those that are read or written, and none is called
-/// overwritten that is read.
+/// No register that the text names is missing among those that are read or written, and none is
+/// called overwritten that is read.
 fn check_registers(found: &Instruction, mnemonic: &str, operands: &str, what: &str) {
     let pointers = 1 << 29 | 1 << 31;
     let all = named(operands);
@@ -223,8 +224,8 @@ impl CodeReader<Aarch64> for Words<'_> {
     }
 }
 
-/// A loop as gcc makes it without optimisation: a variable at 28 is recorded and loaded, one at 24 is written
-/// and never read, and x19 is given back.
+/// A loop as gcc makes it without optimisation: a variable at 28 is recorded and loaded, one at 24
+/// is written and never read, and x19 is given back.
 #[rustfmt::skip]
 const LOOP: [u32; 10] = [
     0x9100_73e0, //  0 add x0, sp, #28

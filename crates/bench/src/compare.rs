@@ -1,9 +1,9 @@
-//! What tools that watch runs find beside raddle: ThreadSanitizer, Helgrind and DRD on the programs of
-//! `tests/cases`, whose answers are known.
+//! What tools that watch runs find beside raddle: ThreadSanitizer, Helgrind and DRD on the programs
+//! of `tests/cases`, whose answers are known.
 //!
-//! The programs are raddle's own tests, so its column says that the tests pass, and how long that takes.
-//! The other columns are generous: any report, crash, failed assertion or hang in any run counts as found.
-//! Only a report on a program without a bug counts as false.
+//! The programs are raddle's own tests, so its column says that the tests pass, and how long that
+//! takes. The other columns are generous: any report, crash, failed assertion or hang in any run
+//! counts as found. Only a report on a program without a bug counts as false.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -86,7 +86,8 @@ enum Said {
     Nothing,
 }
 
-/// What came of a program: what each of [`TOOLS`] said with its seconds, and raddle's verdict with its.
+/// What came of a program: what each of [`TOOLS`] said with its seconds, and raddle's verdict with
+/// its.
 struct Row {
     said: Vec<(Said, f64)>,
     verdict: (String, f64),
@@ -144,7 +145,8 @@ fn programs() -> Result<Vec<Known>, BenchError> {
     Ok(programs)
 }
 
-/// Reads the first run of a case; `None` if it has options or arguments, or if raddle cannot decide it.
+/// Reads the first run of a case; `None` if it has options or arguments, or if raddle cannot decide
+/// it.
 fn known(source: PathBuf, text: &str) -> Option<Known> {
     let mut flags: Vec<String> = Vec::new();
     let (mut checks, mut verdict, mut kind) = (0, "", None);
@@ -225,8 +227,8 @@ fn build(mut compiler: Command, program: &Known, flags: &[&str], built: &Path) -
     Ok(built.to_path_buf())
 }
 
-/// For each kind of finding how many programs each tool finds; for programs without a bug how many false
-/// reports it makes.
+/// For each kind of finding how many programs each tool finds; for programs without a bug how many
+/// false reports it makes.
 fn table(programs: &[Known], rows: &[Row]) {
     let mut kinds: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
     for (program, row) in programs.iter().zip(rows) {

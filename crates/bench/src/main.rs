@@ -1,6 +1,6 @@
-//! `./x bench [apps|check|checkpoints|compare|engine|predict|pruning|scale|verdict]`: benchmarks of raddle. They print
-//! ratios of figures from the same run, because machines are shared and noisy. `apps` needs a network, and
-//! is run only if it is asked for.
+//! `./x bench [apps|check|checkpoints|compare|engine|predict|pruning|scale|verdict]`: benchmarks of
+//! raddle. They print ratios of figures from the same run, because machines are shared and noisy.
+//! `apps` needs a network, and is run only if it is asked for.
 
 mod apps;
 mod chart;

@@ -87,8 +87,9 @@ pub fn find_compiler(language: Language, environment: &Environment) -> Result<Co
         .ok_or(FindError::Missing(language))
 }
 
-/// The compiler for the machine that the words name with `--target`, and the words for it. gcc makes code
-/// for one machine, and one for another is a program of another name, which does not know the option.
+/// The compiler for the machine that the words name with `--target`, and the words for it. gcc
+/// makes code for one machine, and one for another is a program of another name, which does not
+/// know the option.
 pub(crate) fn retarget(
     compiler: Compiler,
     args: Vec<OsString>,

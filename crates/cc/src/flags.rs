@@ -81,7 +81,8 @@ fn refine_clang(compiler: &Compiler, runtime: &Runtime) -> Vec<OsString> {
         let own = ["-mllvm", "-tsan-instrument-read-before-write", "-mllvm", "-tsan-distinguish-volatile"];
         options.extend(strings(&own));
     }
-    // One variable at each place of a frame: whether a place has hooks tells whether pointers to it are stored.
+    // One variable at each place of a frame: whether a place has hooks tells whether pointers to it
+    // are stored.
     options.extend(strings(&["-mllvm", "-no-stack-coloring"]));
     // Pointers to variables stay within them: what can be reached through a pointer is known then.
     options.extend(strings(&["-mllvm", "-disable-lsr"]));
@@ -100,10 +101,12 @@ fn refine_gcc(compiler: &Compiler, runtime: &Runtime, for_size: bool) -> Vec<OsS
     if compiler.version.major < 10 {
         options.push(no_builtin(&"strlen"));
     }
-    // gcc declares the functions of the sanitizer as `leaf`: they call nothing of the unit. So it keeps
-    // values of static variables across atomic operations, which other threads may change there.
+    // gcc declares the functions of the sanitizer as `leaf`: they call nothing of the unit. So it
+    // keeps values of static variables across atomic operations, which other threads may change
+    // there.
     options.push("-fno-ipa-reference".into());
-    // One variable at each place of a frame: whether a place has hooks tells whether pointers to it are stored.
+    // One variable at each place of a frame: whether a place has hooks tells whether pointers to it
+    // are stored.
     options.push("-fstack-reuse=none".into());
     // Pointers to variables stay within them: what can be reached through a pointer is known then.
     options.push("-fno-ivopts".into());

@@ -1,10 +1,10 @@
 //! How code that the wrapper compiled and linked is recognised later.
 //!
-//! * A unit that was compiled with hooks is known by the producer that its DWARF names. gcc records its
-//!   switches there, clang what the wrapper tells it to. The producer stays with the unit's ranges
-//!   through `ar`, `ld -r`, archives and `--gc-sections`.
-//! * What was linked is in a note of the linked file: compiler, directory, inputs and libraries. Linkers
-//!   keep notes, and so does `strip`.
+//! * A unit that was compiled with hooks is known by the producer that its DWARF names. gcc records
+//!   its switches there, clang what the wrapper tells it to. The producer stays with the unit's
+//!   ranges through `ar`, `ld -r`, archives and `--gc-sections`.
+//! * What was linked is in a note of the linked file: compiler, directory, inputs and libraries.
+//!   Linkers keep notes, and so does `strip`.
 //!
 //! A file without DWARF says nothing about its units: then none of them counts as compiled with
 //! hooks.
@@ -91,7 +91,8 @@ impl LinkRecord {
         note
     }
 
-    /// A line for each fact: a word for its kind, and the fact. Names with line breaks are left out.
+    /// A line for each fact: a word for its kind, and the fact. Names with line breaks are left
+    /// out.
     fn text(&self) -> Vec<u8> {
         let mut text = Vec::new();
         let mut line = |kind: &str, value: &OsStr| {

@@ -162,9 +162,10 @@ fn try_wrap(
     Ok(execute(&plan)?)
 }
 
-/// Makes the files of debug information that `-gsplit-dwarf` asks for, where the compiler puts them. The
-/// program itself keeps all debug information, because reports need it. So the user's own command is
-/// run first, whose other outputs are made anew; it is the other one that says what is wrong.
+/// Makes the files of debug information that `-gsplit-dwarf` asks for, where the compiler puts
+/// them. The program itself keeps all debug information, because reports need it. So the user's own
+/// command is run first, whose other outputs are made anew; it is the other one that says what is
+/// wrong.
 fn make_split_files(plan: &CommandPlan, given: &[OsString]) -> Result<(), ExecuteError> {
     let compiles = matches!(plan.action, Action::Compile | Action::CompileAndLink);
     let is_asked_for = given.iter().any(|word| word == "-gsplit-dwarf" || word == "-gsplit-dwarf=split");

@@ -20,8 +20,8 @@ pub const CLANG_HOOKS: &str = "raddle-clang-hooks.so";
 /// The file name of the plug-in by which gcc does.
 pub const GCC_HOOKS: &str = "raddle-gcc-hooks.so";
 
-/// Whether gcc placed hooks in a unit without the plug-in, by the producer that its debug information
-/// names: gcc records its switches there.
+/// Whether gcc placed hooks in a unit without the plug-in, by the producer that its debug
+/// information names: gcc records its switches there.
 #[must_use]
 pub fn lacks_gcc_hooks(producer: &str) -> bool {
     let mut words = producer.split(' ');

@@ -234,15 +234,16 @@ pub struct TargetArgs {
     /// Use the scripts of this directory, which --record-peers has written, as clients and peers
     #[arg(long, value_name = "DIR")]
     pub peers: Option<PathBuf>,
-    /// Take a program for ended that waits for more clients when all scripts are done (the default with
-    /// --client)
+    /// Take a program for ended that waits for more clients when all scripts are done (the default
+    /// with --client)
     #[arg(long)]
     pub until_idle: bool,
     /// Take a program for blocked that waits for more clients when all scripts are done
     #[arg(long, conflicts_with = "until_idle")]
     pub until_exit: bool,
-    /// What to see of the program: its calls of the C library, or memory accesses, too, for which a program that
-    /// was not built with raddle runs under an emulator [default: all if it was built with raddle]
+    /// What to see of the program: its calls of the C library, or memory accesses, too, for which a
+    /// program that was not built with raddle runs under an emulator [default: all if it was built
+    /// with raddle]
     #[arg(long, value_enum, value_name = "WHAT")]
     pub observe: Option<ObserveArg>,
     /// Values to try where the program leaves one open (__VERIFIER_nondet_int and the like), as in
@@ -393,8 +394,8 @@ pub enum FrameworkArg {
 #[derive(Clone, Debug, Args)]
 #[command(args_override_self = true)]
 pub struct CheckArgs {
-    /// A program, built with raddle unless calls of the C library are enough, or source files to compile
-    /// first
+    /// A program, built with raddle unless calls of the C library are enough, or source files to
+    /// compile first
     #[arg(required = true, value_name = "PROG|FILE.c")]
     pub inputs: Vec<PathBuf>,
     /// Arguments of the program
@@ -479,8 +480,8 @@ pub struct CheckArgs {
     /// Directory for witnesses and reports [default: .raddle/PROGRAM]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Save the search in this directory from its beginning, for `raddle resume` [default: after ten seconds, in
-    /// the directory for reports]
+    /// Save the search in this directory from its beginning, for `raddle resume` [default: after
+    /// ten seconds, in the directory for reports]
     #[arg(long, value_name = "DIR", conflicts_with_all = ["framework", "gtest"])]
     pub checkpoint: Option<PathBuf>,
     /// How source files are compiled
@@ -488,12 +489,12 @@ pub struct CheckArgs {
     pub build: BuildArgs,
 }
 
-/// `raddle resume`: where the search was saved, and how its report is shown. Everything else is as in the
-/// command that was interrupted.
+/// `raddle resume`: where the search was saved, and how its report is shown. Everything else is as
+/// in the command that was interrupted.
 #[derive(Clone, Debug, Args)]
 pub struct ResumeArgs {
-    /// Directory of the checkpoint or of the run, or name of the program [default: the last search that
-    /// was interrupted]
+    /// Directory of the checkpoint or of the run, or name of the program [default: the last search
+    /// that was interrupted]
     #[arg(value_name = "DIR")]
     pub directory: Option<PathBuf>,
     /// Stop after so many seconds more [default: as the command that was interrupted]
@@ -537,8 +538,8 @@ pub struct RunArgs {
     /// Save the execution
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
-    /// Write what comes over the program's connections to other processes as scripts into this directory,
-    /// for --peers
+    /// Write what comes over the program's connections to other processes as scripts into this
+    /// directory, for --peers
     #[arg(long, value_name = "DIR", conflicts_with_all = ["schedule", "client", "peer", "peers", "self_check"])]
     pub record_peers: Option<PathBuf>,
     /// Choose threads at random, from this seed
@@ -695,8 +696,8 @@ pub struct CspCheckArgs {
 /// `raddle report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// Directory of a run, name of the program, or a finding (r1, bank/r1, a file) [default: the last
-    /// run]
+    /// Directory of a run, name of the program, or a finding (r1, bank/r1, a file) [default: the
+    /// last run]
     #[arg(value_name = "RUN")]
     pub run: Option<PathBuf>,
     /// What it looks like [default: text]
@@ -713,8 +714,8 @@ pub struct ReportArgs {
 /// `raddle show`.
 #[derive(Debug, Args)]
 pub struct ShowArgs {
-    /// Directory of a run, name of the program, or a finding (r1, bank/r1, a file) [default: the last
-    /// run]
+    /// Directory of a run, name of the program, or a finding (r1, bank/r1, a file) [default: the
+    /// last run]
     #[arg(value_name = "RUN")]
     pub run: Option<PathBuf>,
     /// Print the run in this format instead of stepping through it

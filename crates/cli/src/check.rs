@@ -303,8 +303,8 @@ fn suppressions(args: &CheckArgs) -> Result<Suppressions, CommandError> {
     Suppressions::parse(&text).map_err(|error| wrong(error.to_string()))
 }
 
-/// Shows a running check on standard error: progress, and what a long search has found. Findings are
-/// printed at its end, because one that comes later may explain them.
+/// Shows a running check on standard error: progress, and what a long search has found. Findings
+/// are printed at its end, because one that comes later may explain them.
 struct Display {
     line: ProgressLine,
     known: Known,

@@ -12,8 +12,9 @@ impl Cli {
         Cli::of_check(words).unwrap_or_else(|| Cli::parse_from(words))
     }
 
-    /// The same by the table of `check` alone, which is built in a fifth of the time. `None` for other
-    /// commands, and where there is more to say than what was asked for: help, or what is wrong.
+    /// The same by the table of `check` alone, which is built in a fifth of the time. `None` for
+    /// other commands, and where there is more to say than what was asked for: help, or what is
+    /// wrong.
     fn of_check(words: &[OsString]) -> Option<Cli> {
         const NAME: &str = "check";
         if words.get(1)?.as_os_str() != NAME {

@@ -135,9 +135,9 @@ struct Suite<'a> {
 }
 
 impl Suite<'_> {
-    /// Checks all of them. A first pass makes a bounded number of runs of each, so that a large one does not
-    /// keep the others waiting; what that leaves open is searched in full, one test case after the other. The
-    /// report of a test case is absent if a signal came before its turn.
+    /// Checks all of them. A first pass makes a bounded number of runs of each, so that a large one
+    /// does not keep the others waiting; what that leaves open is searched in full, one test case
+    /// after the other. The report of a test case is absent if a signal came before its turn.
     fn check(&self) -> Result<Vec<Option<Report>>, CommandError> {
         let limit = self.args.max_executions;
         let has_first_pass = self.tests.len() > 1 && limit.is_none_or(|limit| limit > FIRST_PASS);
@@ -163,7 +163,8 @@ impl Suite<'_> {
         Ok(reports)
     }
 
-    /// The full search of a test case. If it ends too early to find again what the first one found, that stays.
+    /// The full search of a test case. If it ends too early to find again what the first one found,
+    /// that stays.
     fn searched_in_full(&self, index: usize, first: Report) -> Result<Report, CommandError> {
         let directory = self.base.join(&self.directories[index]);
         let aside = self.base.join(format!("{}.first", self.directories[index]));
@@ -200,8 +201,8 @@ impl Suite<'_> {
         Ok(run.report)
     }
 
-    /// Checks one test case, on a thread of its own: one that does not end behind its time limit is left to
-    /// itself, and the others are still checked.
+    /// Checks one test case, on a thread of its own: one that does not end behind its time limit is
+    /// left to itself, and the others are still checked.
     fn one(&self, index: usize, is_first_pass: bool) -> Result<Report, CommandError> {
         let test = &self.tests[index];
         let (tell, told) = mpsc::channel();

@@ -16,8 +16,8 @@ use crate::exit_codes;
 /// The commands, in gdb's own language.
 const SCRIPT: &str = include_str!("gdb/raddle.py");
 
-/// Lets gdb take the program over before its first event. Whenever the user goes back, the schedule is
-/// run again, up to an earlier event.
+/// Lets gdb take the program over before its first event. Whenever the user goes back, the schedule
+/// is run again, up to an earlier event.
 pub fn debug(args: &ReplayArgs, replay: &Replay) -> CommandResult {
     interrupt::leave_to_debugger()?;
     let place = tempfile::Builder::new().prefix("raddle").tempdir()?;

@@ -2,8 +2,8 @@
 //!
 //! Searches, waits and solvers look at the limit and at signals themselves. Whatever else takes
 //! long (the analysis of one execution, a witness, names, a compiler), a thread waits beside it and
-//! says what is known so far. On a busy machine everything takes longer: time in which the command was
-//! ready to compute but had no processor does not count, up to a bound.
+//! says what is known so far. On a busy machine everything takes longer: time in which the command
+//! was ready to compute but had no processor does not count, up to a bound.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

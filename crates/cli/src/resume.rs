@@ -9,8 +9,8 @@ use crate::args::{CheckArgs, Cli, Command, ResumeArgs, ShownArgs};
 use crate::check;
 use crate::error::{CommandError, CommandResult};
 
-/// Runs the command. It works where the check was started, with its words; files that the user names
-/// now are relative to where the user is.
+/// Runs the command. It works where the check was started, with its words; files that the user
+/// names now are relative to where the user is.
 pub fn run(args: &ResumeArgs) -> CommandResult {
     let interrupted = Interrupted::load(args.directory.as_deref())?;
     let here = std::env::current_dir()?;

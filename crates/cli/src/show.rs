@@ -44,7 +44,8 @@ pub fn run(args: &ShowArgs) -> CommandResult {
     Ok(exit_codes::FINE)
 }
 
-/// The step that decides, where people begin: the first of those that the finding numbers, or the last.
+/// The step that decides, where people begin: the first of those that the finding numbers, or the
+/// last.
 fn start(trace: &AnnotatedTrace) -> usize {
     let first = trace.events.iter().position(|event| event.mark.is_some());
     first.unwrap_or(trace.events.len().saturating_sub(1))

@@ -16,8 +16,8 @@ const PERIOD: Duration = Duration::from_millis(200);
 /// Files with what tells whether they have changed.
 type Stamps = BTreeMap<PathBuf, (Option<SystemTime>, u64)>;
 
-/// Calls `check` now, and again after each change of the inputs, or of a source file beside them, until the
-/// user interrupts. The status is that of the last check.
+/// Calls `check` now, and again after each change of the inputs, or of a source file beside them,
+/// until the user interrupts. The status is that of the last check.
 pub fn run(inputs: &[PathBuf], mut check: impl FnMut() -> CommandResult) -> CommandResult {
     loop {
         let before = stamps(inputs);

@@ -1,4 +1,5 @@
-//! What is written on the server for all processes to see: searches under way, and how far processes are.
+//! What is written on the server for all processes to see: searches under way, and how far
+//! processes are.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

@@ -32,7 +32,8 @@ const ONLY_IF_NEW: (&str, &str) = ("Nats-Expected-Last-Subject-Sequence", "0");
 /// Where a server is, and what lets this process in.
 #[derive(Clone, Default)]
 pub struct ServerAccess {
-    /// `nats://HOST:PORT` or `tls://HOST:PORT`, perhaps with a user and a password, or a token, before the host.
+    /// `nats://HOST:PORT` or `tls://HOST:PORT`, perhaps with a user and a password, or a token,
+    /// before the host.
     pub url: String,
     /// A user.
     pub user: Option<String>,

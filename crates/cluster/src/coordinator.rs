@@ -55,8 +55,8 @@ pub trait Take {
     /// The result of a task.
     fn take(&mut self, result: &[u8]) -> ResultTaken;
 
-    /// Called now and then with the number of workers, of tasks that are done, and of open ones. Returns how many
-    /// runs the search has, and takes in all; `None`: the search is to end.
+    /// Called now and then with the number of workers, of tasks that are done, and of open ones.
+    /// Returns how many runs the search has, and takes in all; `None`: the search is to end.
     fn wait(&mut self, workers: u64, done: u64, open: u64) -> Option<(u64, Option<f64>)>;
 
     /// Something that the user should know.
@@ -274,8 +274,8 @@ impl Coordinator<'_> {
         Ok(())
     }
 
-    /// Where nothing is under way although tasks are open, something was lost or forged: these tasks are stored
-    /// again.
+    /// Where nothing is under way although tasks are open, something was lost or forged: these
+    /// tasks are stored again.
     fn look_after(&mut self) -> Result<(), ClusterError> {
         let (tasks, context) = (names::tasks(self.id), self.connection.context());
         let is_still = self.connection.block(async {

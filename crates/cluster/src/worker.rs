@@ -17,7 +17,8 @@ use crate::tree::{Task, TaskId, TaskRecord};
 const WAIT: Duration = Duration::from_secs(1);
 /// Between two looks for a search.
 const LOOK: Duration = Duration::from_millis(500);
-/// While fewer tasks than this wait, tasks are explored for a shorter time, so that more come into being.
+/// While fewer tasks than this wait, tasks are explored for a shorter time, so that more come into
+/// being.
 pub const FEW: u64 = 4;
 /// That time, as a part of the usual one.
 pub const SHORT: u32 = 10;
@@ -60,8 +61,8 @@ pub trait Explore {
         fetch: &mut dyn FnMut(&mut dyn Write) -> Result<(), ClusterError>,
     ) -> Result<(), String>;
 
-    /// Explores a piece of work until `may_go_on` says no. The result and what is left, about so many pieces,
-    /// have at most `room` bytes.
+    /// Explores a piece of work until `may_go_on` says no. The result and what is left, about so
+    /// many pieces, have at most `room` bytes.
     ///
     /// # Errors
     /// If it cannot be explored. Then nothing of it was.
@@ -95,11 +96,12 @@ pub struct Work {
     pub present: Duration,
 }
 
-/// Works on the searches of a server, the oldest first, until the user wants to end; with `once`, until one
-/// that it could take part in is over.
+/// Works on the searches of a server, the oldest first, until the user wants to end; with `once`,
+/// until one that it could take part in is over.
 ///
 /// # Errors
-/// If the server is lost; with `once`, if the only search is one that this process cannot take part in.
+/// If the server is lost; with `once`, if the only search is one that this process cannot take part
+/// in.
 pub fn run(connection: &ServerConnection, once: bool, explore: &mut dyn Explore) -> Result<Work, ClusterError> {
     let mut work = Work::default();
     let mut refused: Vec<String> = Vec::new();

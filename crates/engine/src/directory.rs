@@ -14,8 +14,8 @@ use crate::error::Error;
 pub const ROOT: &str = ".raddle";
 /// The report.
 pub const REPORT: &str = "report.json";
-/// Below the directory of a run: the witnesses of the check before. A bug that was fixed has none in the new
-/// one, and its old witness shows that it is gone.
+/// Below the directory of a run: the witnesses of the check before. A bug that was fixed has none
+/// in the new one, and its old witness shows that it is gone.
 pub const EARLIER: &str = "earlier";
 /// How the names of annotated traces end.
 const STORY: &str = ".story.json";
@@ -27,8 +27,8 @@ pub struct RunDirectory {
 }
 
 impl RunDirectory {
-    /// Makes the directory. The report that an earlier run left there is removed, its witnesses are put aside
-    /// if there are any. All other files stay.
+    /// Makes the directory. The report that an earlier run left there is removed, its witnesses are
+    /// put aside if there are any. All other files stay.
     ///
     /// # Errors
     /// If the system refuses.

@@ -42,7 +42,8 @@ impl Observer for () {}
 pub struct Progress<'a> {
     /// Figures of the search so far.
     pub stats: &'a Stats,
-    /// Figures of the searches before it, in the same check, and of its own ones before it began again.
+    /// Figures of the searches before it, in the same check, and of its own ones before it began
+    /// again.
     pub earlier: &'a Stats,
     /// Findings so far.
     pub findings: usize,

@@ -44,8 +44,8 @@ pub struct Program {
 }
 
 impl Program {
-    /// A program that `raddle cc` or `raddle c++` has built, or any other one that is linked dynamically.
-    /// Only calls of the C library are seen of the latter.
+    /// A program that `raddle cc` or `raddle c++` has built, or any other one that is linked
+    /// dynamically. Only calls of the C library are seen of the latter.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Program {
@@ -144,8 +144,8 @@ impl Program {
         Program { path: agent.path().into(), name, remote: Some(Arc::new(agent)), ..self }
     }
 
-    /// The other sides of its connections. Where there are clients, a program that only waits for more of
-    /// them has ended.
+    /// The other sides of its connections. Where there are clients, a program that only waits for
+    /// more of them has ended.
     #[must_use]
     pub fn parties(self, parties: Vec<PartyScript>) -> Self {
         let until_idle = parties.iter().any(|script| script.party.role == PartyRole::Client);
@@ -276,7 +276,8 @@ impl Sources {
         self.cflags.as_deref()
     }
 
-    /// Compiles and links into a directory, and keeps there how. The compiler's messages go to standard error.
+    /// Compiles and links into a directory, and keeps there how. The compiler's messages go to
+    /// standard error.
     ///
     /// # Errors
     /// If a file is missing, there is no compiler, or it refuses the files.

@@ -70,8 +70,8 @@ pub struct DebuggedRun {
     pub saved: SavedTarget,
     /// The same, of spin loops.
     pub knowledge: SpinFacts,
-    /// How many failures come before the one to stop at, if that is where to stop. If not, it is the end of
-    /// the run, with every thread before its next operation.
+    /// How many failures come before the one to stop at, if that is where to stop. If not, it is
+    /// the end of the run, with every thread before its next operation.
     pub failure: Option<u32>,
 }
 
@@ -206,12 +206,12 @@ impl Replay {
     /// If the program cannot be run.
     pub fn for_debugger(&self, stops: bool) -> Result<DebuggedRun, Error> {
         let plan = if stops { self.plan.clone() } else { self.witness_plan() };
-        // The emulator that observes a program cannot be debugged. The schedule is the same without it, unless
-        // atomic instructions are scheduling points.
-        // Write-protected pages would look like crashes, so the run gets a process of its own.
+        // The emulator that observes a program cannot be debugged. The schedule is the same without
+        // it, unless atomic instructions are scheduling points. Write-protected pages would look
+        // like crashes, so the run gets a process of its own.
         let options = Options { observer: None, mode: RestoreMode::Fork, ..self.target_options()? };
-        // A first run without the debugger shows where to stop. What it learns of spin loops keeps the
-        // other one from beginning again, in a process that the debugger would not follow.
+        // A first run without the debugger shows where to stop. What it learns of spin loops keeps
+        // the other one from beginning again, in a process that the debugger would not follow.
         let mut target = NativeTarget::start(Options { output: Output::Discard, ..options.clone() })?;
         let mut execution = Execution::empty();
         target.run(plan.clone(), &mut execution)?;
@@ -300,8 +300,8 @@ impl Replay {
         })))
     }
 
-    /// Follows the schedule by its threads alone, whatever their operations are now, and then goes on to the
-    /// end. A step that its thread cannot make is left out.
+    /// Follows the schedule by its threads alone, whatever their operations are now, and then goes
+    /// on to the end. A step that its thread cannot make is left out.
     fn follow_threads(&self, target: &mut NativeTarget, divergence: String) -> Result<DivergedRun, Error> {
         let mut plan = RunPlan { detail: true, stop_after_schedule: false, ..self.plan.clone() };
         plan.stops.clear();

@@ -103,8 +103,8 @@ impl Runner {
         if let Some(recording) = &self.recording {
             recording.settings.apply(&mut options);
         }
-        // What rounds of busy waiting do is learnt in runs that are given up, and this run has to be
-        // the only one. Fairness ends the loops instead.
+        // What rounds of busy waiting do is learnt in runs that are given up, and this run has to
+        // be the only one. Fairness ends the loops instead.
         options.fold_spins = false;
         let plan = self.plan()?;
         let mut target = NativeTarget::start(options)?;

@@ -30,8 +30,9 @@ pub fn load_run(name: Option<&Path>) -> Result<(ReportBundle, PathBuf), Error> {
     Ok((ReportBundle { report, traces }, directory))
 }
 
-/// A run as [`load_run`] finds it, or a finding of one: by its id (`r1`, of the newest run that has it), by
-/// program and id (`bank/r1`), or by the file of its witness. The id of the finding comes with it.
+/// A run as [`load_run`] finds it, or a finding of one: by its id (`r1`, of the newest run that has
+/// it), by program and id (`bank/r1`), or by the file of its witness. The id of the finding comes
+/// with it.
 ///
 /// # Errors
 /// As for [`load_run`].
@@ -181,8 +182,8 @@ fn earlier(finding: &Path) -> Option<PathBuf> {
     path.is_file().then_some(path)
 }
 
-/// The finding of a test case whose directory ends with the name that is given, if there is just one:
-/// `pool_test/WaitIdle/d1` for `pool_test/Pool.WaitIdle/d1`.
+/// The finding of a test case whose directory ends with the name that is given, if there is just
+/// one: `pool_test/WaitIdle/d1` for `pool_test/Pool.WaitIdle/d1`.
 fn of_test(name: &Path, root: &Path) -> Option<PathBuf> {
     let (test, id) = (name.parent()?, name.file_name()?);
     let (program, test) = (root.join(test.parent()?), test.file_name()?.to_str()?.to_owned());

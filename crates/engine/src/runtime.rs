@@ -24,7 +24,8 @@ static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libraddle_rt.s
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/raddle-hooks.o"));
 static ARCHIVE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libraddle-hooks.a"));
 
-/// The same for programs for aarch64, on other machines; empty if raddle was built without the tools for it.
+/// The same for programs for aarch64, on other machines; empty if raddle was built without the
+/// tools for it.
 static FOR_AARCH64: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/foreign/libraddle_rt.so"));
 static OBJECT_FOR_AARCH64: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/foreign/raddle-hooks.o"));
 static ARCHIVE_FOR_AARCH64: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/foreign/libraddle-hooks.a"));

@@ -1,13 +1,14 @@
-//! What debug information says of atomic variables. Loads and stores of such variables are plain instructions on
-//! x86-64, so machine code alone does not show them.
+//! What debug information says of atomic variables. Loads and stores of such variables are plain
+//! instructions on x86-64, so machine code alone does not show them.
 //!
-//! * Bytes of variables at fixed addresses whose type is atomic, or has atomic parts (`_Atomic` in C).
-//! * Code of the lines of the C++ library's header that implements atomic types. All accesses to such a variable
-//!   come from there, wherever it lies.
+//! * Bytes of variables at fixed addresses whose type is atomic, or has atomic parts (`_Atomic` in
+//!   C).
+//! * Code of the lines of the C++ library's header that implements atomic types. All accesses to
+//!   such a variable come from there, wherever it lies.
 //!
-//! What it misses: programs without debug information, and functions of compilers (`__atomic_load_n`) for
-//! variables of other types. Of atomic variables of C in heap blocks and on stacks it only tells that there may
-//! be some.
+//! What it misses: programs without debug information, and functions of compilers
+//! (`__atomic_load_n`) for variables of other types. Of atomic variables of C in heap blocks and on
+//! stacks it only tells that there may be some.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -24,12 +24,13 @@ const RUNTIME_PREFIX: &str = "libraddle_rt";
 pub enum Instrumentation {
     /// Raddle linked it, and it calls the hooks.
     Hooks,
-    /// It was built without raddle. The runtime can be loaded into it, and replaces the functions of
-    /// the C library that it calls.
+    /// It was built without raddle. The runtime can be loaded into it, and replaces the functions
+    /// of the C library that it calls.
     Calls,
 }
 
-/// Checks that the file is an executable for a machine that raddle knows, into which the runtime comes, or can come.
+/// Checks that the file is an executable for a machine that raddle knows, into which the runtime
+/// comes, or can come.
 ///
 /// # Errors
 /// The reason why it is not, for the user.
@@ -107,8 +108,8 @@ fn refusal(elf: &Elf<'_>, mode: u32) -> Option<&'static str> {
     )
 }
 
-/// Whether a file is in a directory of installed ones, by the same rule as in the runtime. The program itself may
-/// be, and is none of them.
+/// Whether a file is in a directory of installed ones, by the same rule as in the runtime. The
+/// program itself may be, and is none of them.
 #[must_use]
 pub fn is_installed(path: &Path) -> bool {
     let path = files::original(path);
@@ -126,8 +127,8 @@ pub(crate) fn debug_link(path: &Path) -> Option<Vec<u8>> {
 /// Functions of a program that are known by their names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KnownFunctions {
-    /// Start and end, relative to the entry point of the program, and one of [`role`]. There are also
-    /// ranges of code that are no functions.
+    /// Start and end, relative to the entry point of the program, and one of [`role`]. There are
+    /// also ranges of code that are no functions.
     pub all: Vec<[u64; 3]>,
     /// Whether the program has atomic sections.
     pub has_sections: bool,

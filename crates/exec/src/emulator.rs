@@ -1,9 +1,9 @@
 //! Programs for another processor, and programs whose accesses a plug-in records: they run under
-//! `qemu-ARCH`, the user-mode emulator of QEMU, which passes their system calls on. To the system such a
-//! target is a process like any other, whose own program is the emulator.
+//! `qemu-ARCH`, the user-mode emulator of QEMU, which passes their system calls on. To the system
+//! such a target is a process like any other, whose own program is the emulator.
 //!
-//! Variables of the program go through the emulator's options: the dynamic linker that starts the emulator
-//! would obey some of them itself.
+//! Variables of the program go through the emulator's options: the dynamic linker that starts the
+//! emulator would obey some of them itself.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -69,7 +69,8 @@ impl Emulator {
     pub fn command(&self, program: &Path, variables: &[(&OsStr, &OsStr)]) -> Command {
         let mut command = Command::new(&self.program);
         if let Some(observer) = &self.observer {
-            // The program sees the processor that the emulator can do most of. A comma ends a path unless doubled.
+            // The program sees the processor that the emulator can do most of. A comma ends a path
+            // unless doubled.
             let path = observer.as_os_str().as_encoded_bytes();
             let doubled: Vec<u8> = path.iter().flat_map(|&byte| vec![byte; if byte == b',' { 2 } else { 1 }]).collect();
             let mut plugin = OsString::from("file=");

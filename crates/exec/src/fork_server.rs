@@ -26,8 +26,9 @@ use crate::orphans;
 pub struct SharedForkServer(Arc<Mutex<Option<ForkServer>>>);
 
 impl SharedForkServer {
-    /// Makes a target with these files as its own: the shared one, standard input, output and error. The server
-    /// is started by `start`, or again if the one that runs is for another command.
+    /// Makes a target with these files as its own: the shared one, standard input, output and
+    /// error. The server is started by `start`, or again if the one that runs is for another
+    /// command.
     ///
     /// # Errors
     /// If the program does not get as far as the runtime.

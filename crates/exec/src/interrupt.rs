@@ -1,7 +1,7 @@
 //! Requests to stop. Ctrl-C, SIGTERM and SIGHUP set a flag that every wait checks, so that targets
 //! are ended and what was found so far is still reported. A second signal ends the host at once;
-//! its targets die with it. Signals that come together are one request: `timeout` and terminals send
-//! to the process and to its group.
+//! its targets die with it. Signals that come together are one request: `timeout` and terminals
+//! send to the process and to its group.
 
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;

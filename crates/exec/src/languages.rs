@@ -1,10 +1,10 @@
-//! Which code of a program is C++ of 2020 or later. There a relaxed store ends a release sequence; in C,
-//! and in C++ before, it goes on with one that its own thread began.
+//! Which code of a program is C++ of 2020 or later. There a relaxed store ends a release sequence;
+//! in C, and in C++ before, it goes on with one that its own thread began.
 //!
-//! What counts is the unit that the machine code of the store belongs to, by its debug information: the
-//! linker keeps one copy of a function that several units have. Gaps between units of the kind belong to
-//! them, unless another unit lies there, so that few ranges tell the units apart. Where there are too many,
-//! the narrowest gaps are closed.
+//! What counts is the unit that the machine code of the store belongs to, by its debug information:
+//! the linker keeps one copy of a function that several units have. Gaps between units of the kind
+//! belong to them, unless another unit lies there, so that few ranges tell the units apart. Where
+//! there are too many, the narrowest gaps are closed.
 
 use std::borrow::Cow;
 
@@ -29,7 +29,8 @@ struct Piece {
 }
 
 /// The code of the program as a whole, and its parts in which relaxed stores end release sequences:
-/// start and end, relative to the entry point, and one of [`role`]. Nothing if there is no debug information.
+/// start and end, relative to the entry point, and one of [`role`]. Nothing if there is no debug
+/// information.
 pub fn known_code(elf: &Elf<'_>) -> Vec<[u64; 3]> {
     let pieces = pieces(elf);
     let (Some(start), Some(end)) =
@@ -83,8 +84,8 @@ fn producer(dwarf: &gimli::Dwarf<Bytes<'_>>, unit: &gimli::Unit<Bytes<'_>>) -> O
     Some(String::from_utf8_lossy(text.slice()).into_owned())
 }
 
-/// Whether a unit is C++ of 2020 or later, by what its compiler says: gcc names the language (`GNU C++20`),
-/// for clang the wrapper puts the standard there (`-std=` without that).
+/// Whether a unit is C++ of 2020 or later, by what its compiler says: gcc names the language
+/// (`GNU C++20`), for clang the wrapper puts the standard there (`-std=` without that).
 fn is_recent_cxx(producer: &str) -> bool {
     let mut words = producer.split(' ');
     words.any(|word| {

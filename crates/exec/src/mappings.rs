@@ -19,8 +19,8 @@ pub struct Mapping {
     pub executable: bool,
 }
 
-/// Of the mappings of an emulator's process, those of files of the program: an emulator reads their code and
-/// does not execute it. A file's mappings follow one another, from its start on.
+/// Of the mappings of an emulator's process, those of files of the program: an emulator reads their
+/// code and does not execute it. A file's mappings follow one another, from its start on.
 #[must_use]
 pub fn of_emulated(all: &[Mapping]) -> Vec<Mapping> {
     let files = all.chunk_by(|one, next| one.path == next.path && next.offset != 0);

@@ -132,8 +132,8 @@ impl OpenValues {
         &self.text
     }
 
-    /// Whether the sentence about values that were not tried is about a type of which the user asked for
-    /// values.
+    /// Whether the sentence about values that were not tried is about a type of which the user
+    /// asked for values.
     #[must_use]
     pub fn asks_for(&self, sentence: &str) -> bool {
         let is_about = |of: &&OpenType| sentence.starts_with(&beginning(**of));

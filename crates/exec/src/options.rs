@@ -111,14 +111,16 @@ pub struct Options {
     pub parties: Vec<PartyScript>,
     /// Whether a program that only waits for more clients has ended.
     pub until_idle: bool,
-    /// Whether the stores of atomic locations are kept, so that a schedule can let a read see an older one.
+    /// Whether the stores of atomic locations are kept, so that a schedule can let a read see an
+    /// older one.
     pub keep_stores: bool,
     /// Whether rounds of busy waiting are folded.
     pub fold_spins: bool,
-    /// Whether a run is stopped in which a thread goes round without an effect while others could run.
+    /// Whether a run is stopped in which a thread goes round without an effect while others could
+    /// run.
     pub bound_rounds: bool,
-    /// For runs that are not searched further: neighbouring accesses of one place are one record, and
-    /// executions have plain accesses only if these show something wrong.
+    /// For runs that are not searched further: neighbouring accesses of one place are one record,
+    /// and executions have plain accesses only if these show something wrong.
     pub join_accesses: bool,
     /// Return addresses of accesses that may race: each is a transition, as a relaxed atomic is.
     pub benign: Vec<u64>,
@@ -144,14 +146,16 @@ pub struct Options {
     pub takes_turns: bool,
     /// The whole environment of the program but what raddle adds to it; raddle's own if `None`.
     pub environment: Option<Vec<(OsString, OsString)>>,
-    /// The agent that runs the program, if that is not this process. `program` is a copy of it here then.
+    /// The agent that runs the program, if that is not this process. `program` is a copy of it here
+    /// then.
     pub remote: Option<Arc<RemoteProgram>>,
     /// Becomes true when results are not wanted any more.
     pub cancelled: Option<Arc<AtomicBool>>,
-    /// Takes what runs show that is not modelled. All targets with clones of these options share it.
+    /// Takes what runs show that is not modelled. All targets with clones of these options share
+    /// it.
     pub noticed: Noticed,
-    /// Takes the files that are mapped at the start, and the libraries that runs load. All targets with
-    /// clones of these options share it.
+    /// Takes the files that are mapped at the start, and the libraries that runs load. All targets
+    /// with clones of these options share it.
     pub loaded: LoadedLibraries,
     /// Makes targets with equal addresses where the system has no other way. Clones share it, too.
     pub fork_server: SharedForkServer,
@@ -191,8 +195,8 @@ pub struct NoticedFacts {
     pub open_types: u64,
     /// Further sentences.
     pub remarks: BTreeSet<String>,
-    /// Whether an observed program may have atomic variables whose addresses are not known. That is no limit as long
-    /// as nothing looks like a race.
+    /// Whether an observed program may have atomic variables whose addresses are not known. That is
+    /// no limit as long as nothing looks like a race.
     pub has_other_atomics: bool,
 }
 
@@ -291,8 +295,8 @@ impl Options {
         }
     }
 
-    /// Whether the program has no hooks, so that only its calls of the C library are seen, and its accesses if
-    /// there is an observer.
+    /// Whether the program has no hooks, so that only its calls of the C library are seen, and its
+    /// accesses if there is an observer.
     #[must_use]
     pub fn sees_calls_only(&self) -> bool {
         self.calls_only

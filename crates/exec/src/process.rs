@@ -288,8 +288,8 @@ impl Drop for Process {
 /// Asks the runtime in a process of a target to let another thread run.
 pub(crate) fn preempt(process: u32) {
     if let Ok(process) = libc::pid_t::try_from(process) {
-        // SAFETY: sends a signal. A process that is gone by now was ours, and is not reaped yet, or was a
-        // child of one of ours.
+        // SAFETY: sends a signal. A process that is gone by now was ours, and is not reaped yet, or
+        // was a child of one of ours.
         unsafe { libc::kill(process, raddle_wire::PREEMPTION) };
     }
 }
@@ -334,8 +334,8 @@ pub fn signal_name(signal: i32) -> &'static str {
     })
 }
 
-/// Whether this machine lets a process have equal addresses in every run. The calling thread, to which
-/// the setting belongs, has it for a moment.
+/// Whether this machine lets a process have equal addresses in every run. The calling thread, to
+/// which the setting belongs, has it for a moment.
 #[must_use]
 pub fn can_fix_addresses() -> bool {
     // SAFETY: system calls with values only, which change nothing but the calling thread's flags.
@@ -371,8 +371,8 @@ fn reserve_descriptor(shared: &SharedFile) -> Result<OwnedFd, StartError> {
 /// Variables that are for the program and not for its emulator.
 const OF_PROGRAM: [&str; 3] = [PRELOAD, TUNABLES, BIND_NOW];
 
-/// The command with an emulator, if the program needs one. Variables that the dynamic linker obeys go to the
-/// program by way of the emulator.
+/// The command with an emulator, if the program needs one. Variables that the dynamic linker obeys
+/// go to the program by way of the emulator.
 fn emulated(command: Command, options: &Options) -> Command {
     let Some(emulator) = &options.emulator else { return command };
     let program = executable_path(&options.program);

@@ -70,7 +70,8 @@ fn left_in_groups(groups: &str, root: &Path) -> Option<u64> {
     for line in groups.lines() {
         let mut fields = line.splitn(3, ':').skip(1);
         let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { continue };
-        // The second version of control groups has one tree, the first one a tree for each controller.
+        // The second version of control groups has one tree, the first one a tree for each
+        // controller.
         let names = match controllers {
             "" => ("", "memory.max", "memory.current"),
             _ if controllers.split(',').any(|name| name == "memory") => {

@@ -172,9 +172,9 @@ impl SharedFile {
     pub fn take_words(&self, offset: usize, count: usize, into: &mut Vec<u64>) {
         // Pieces that stay in the cache of the processor between reading and zeroing.
         const PIECE: usize = 128;
-        // What lies behind so many words is given back to the system piece by piece, which zeroes it as
-        // well. Most batches use what lies before: if that were given back, each would cause a fault
-        // for each page, in both processes.
+        // What lies behind so many words is given back to the system piece by piece, which zeroes
+        // it as well. Most batches use what lies before: if that were given back, each would cause
+        // a fault for each page, in both processes.
         const KEPT: usize = 1 << 19;
         const LONG_PIECE: usize = 1 << 17;
         into.reserve(count);

@@ -1,5 +1,5 @@
-//! How long this process and its children were ready to compute but had no processor: so much longer
-//! takes what they do, on a busy machine.
+//! How long this process and its children were ready to compute but had no processor: so much
+//! longer takes what they do, on a busy machine.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

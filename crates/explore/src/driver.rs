@@ -52,8 +52,8 @@ pub trait Watcher<T> {
         false
     }
 
-    /// Whether the search shall be saved. `is_last`: it ends here, before its strategy has nothing more
-    /// to ask for. Asked behind every run.
+    /// Whether the search shall be saved. `is_last`: it ends here, before its strategy has nothing
+    /// more to ask for. Asked behind every run.
     fn is_due(&mut self, _is_last: bool) -> bool {
         false
     }
@@ -236,9 +236,9 @@ struct EarlierKnowledge {
 
 /// Decides when a search can be saved.
 ///
-/// A target learns from its runs, and is ahead of the search. What it knew before the first run under
-/// way is known if nothing is under way, or if it knows now what it knew when no run that is under
-/// way now had been asked for.
+/// A target learns from its runs, and is ahead of the search. What it knew before the first run
+/// under way is known if nothing is under way, or if it knows now what it knew when no run that is
+/// under way now had been asked for.
 #[derive(Default)]
 struct SavePoint {
     requests: VecDeque<Request>,
@@ -354,8 +354,8 @@ pub fn explore<T: Target>(
     explore_watched(strategy, pool, &mut ObserverOnly(observe), None)
 }
 
-/// As [`explore`], but the search is saved whenever the watcher wants that, and begins where a saved
-/// one was.
+/// As [`explore`], but the search is saved whenever the watcher wants that, and begins where a
+/// saved one was.
 ///
 /// # Errors
 /// As [`explore`].

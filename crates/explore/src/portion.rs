@@ -63,8 +63,8 @@ impl Strategy for Portions {
         self.under_way = self.under_way.saturating_sub(1);
         let class = self.inner.learn(observation);
         if class == Classification::Restarted {
-            // The portion is one of the new search. When the old one was given up depends on how many targets
-            // shared it.
+            // The portion is one of the new search. When the old one was given up depends on how
+            // many targets shared it.
             self.left += 1 + std::mem::take(&mut self.learnt);
         } else {
             self.learnt += 1;

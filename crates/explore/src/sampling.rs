@@ -8,9 +8,9 @@
 //! * [`Sampling::pos`]: partial order sampling (Yuan, Yang and Gu, CAV 2018): random priorities of
 //!   operations instead of threads. Operations that conflict with a step get new priorities.
 //!
-//! What is known of the program's runs, their steps and events, is taken up before runs 1, 2, 4, 8 and
-//! so on, once all runs before are there. So samples do not depend on how many runs are under way at
-//! once.
+//! What is known of the program's runs, their steps and events, is taken up before runs 1, 2, 4, 8
+//! and so on, once all runs before are there. So samples do not depend on how many runs are under
+//! way at once.
 
 use raddle_model::Estimate;
 use raddle_model::Request;
@@ -23,9 +23,9 @@ use crate::strategy::{Classification, IncompleteReason, Observation, Strategy, i
 /// Steps that PCT expects before it has seen a run.
 const FIRST_HORIZON: u32 = 64;
 
-/// Events of one run, at most, where nothing is known of the program. A sample learns more from many
-/// runs than from a long one, and a run that does not come to rest is most often a loop that no choice
-/// of threads ends.
+/// Events of one run, at most, where nothing is known of the program. A sample learns more from
+/// many runs than from a long one, and a run that does not come to rest is most often a loop that
+/// no choice of threads ends.
 const MAX_EVENTS: u64 = 100_000;
 /// A sample may have so many times as many events as the longest run that came to rest.
 const LENIENCE: u64 = 4;

@@ -136,8 +136,8 @@ pub trait Strategy {
     /// Writes down how far the search is, with the runs under way.
     fn save(&self, into: &mut Saver);
 
-    /// Goes on where a search was saved. The strategy is as it was built, with the same options as that
-    /// one. It is of no use after an error.
+    /// Goes on where a search was saved. The strategy is as it was built, with the same options as
+    /// that one. It is of no use after an error.
     ///
     /// # Errors
     /// If it was not a search of this kind.

@@ -26,8 +26,8 @@ const EVENTS: u64 = 1000;
 /// The program that is searched.
 const PROGRAM: u64 = 11;
 
-/// Reads the bytes as a file, as what is known of spin loops, and as a search that goes on: the first
-/// byte says with which strategy.
+/// Reads the bytes as a file, as what is known of spin loops, and as a search that goes on: the
+/// first byte says with which strategy.
 pub fn journal(data: &[u8]) {
     let data = &data[..data.len().min(MAX_BYTES)];
     let _ = raddle_journal::parse(data);

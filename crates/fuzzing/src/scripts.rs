@@ -2,8 +2,8 @@
 
 use raddle_exec::scripts;
 
-/// The bytes are a script, an index, or what the runtime has written of connections. What is read of a
-/// script can be written and read again.
+/// The bytes are a script, an index, or what the runtime has written of connections. What is read
+/// of a script can be written and read again.
 pub fn scripts(data: &[u8]) {
     if let Err(error) = scripts::read_index(data) {
         let lines = data.split(|&byte| byte == b'\n').count();

@@ -3,7 +3,8 @@ use raddle_explore::optimal::items;
 
 const SEARCH: &str = "0123456789abcdef";
 
-/// Tasks and records of a shared search, and the work in them. What is understood is understood again.
+/// Tasks and records of a shared search, and the work in them. What is understood is understood
+/// again.
 pub fn tasks(data: &[u8]) {
     let root = Task::root(data.to_vec());
     let name = root.id(SEARCH).to_string();

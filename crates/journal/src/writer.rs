@@ -54,8 +54,8 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// A journal in this directory, which is made if need be. Nothing is written before the first order;
-    /// a file of this name stays until then.
+    /// A journal in this directory, which is made if need be. Nothing is written before the first
+    /// order; a file of this name stays until then.
     ///
     /// # Errors
     /// If the directory cannot be used, or another process writes there.
@@ -113,7 +113,8 @@ impl Journal {
         self.cost
     }
 
-    /// Whether `needed` bytes are so few that the file should be written anew instead of appending to it.
+    /// Whether `needed` bytes are so few that the file should be written anew instead of appending
+    /// to it.
     #[must_use]
     pub fn is_wasteful(&self, needed: u64) -> bool {
         self.size > needed.saturating_mul(GROWTH).saturating_add(ROOM)
@@ -125,8 +126,8 @@ impl Journal {
         self.order(Order::Append(records));
     }
 
-    /// Puts a file with these records in the place of the present one. Whatever happens, one of the two
-    /// is there.
+    /// Puts a file with these records in the place of the present one. Whatever happens, one of the
+    /// two is there.
     pub fn rewrite(&mut self, records: Vec<Record>) {
         self.size = FILE_HEADER as u64 + records.iter().map(Record::size).sum::<u64>();
         self.order(Order::Rewrite(records));

@@ -1,8 +1,10 @@
-//! What is known on a path through a function: constants in registers and on the stack, and registers that
-//! were found equal. With it, paths are left out on which two branches contradict each other. Code that
-//! leaves a scope by several ways has one copy of what all of them do, and a number says where to go on.
+//! What is known on a path through a function: constants in registers and on the stack, and
+//! registers that were found equal. With it, paths are left out on which two branches contradict
+//! each other. Code that leaves a scope by several ways has one copy of what all of them do, and a
+//! number says where to go on.
 //!
-//! Only the low four bytes of a constant are known. Whatever an instruction may change is forgotten.
+//! Only the low four bytes of a constant are known. Whatever an instruction may change is
+//! forgotten.
 
 use crate::instruction::{Comparison, Instruction, KnownValue, OperandAccess};
 
@@ -70,8 +72,8 @@ impl Facts {
         self
     }
 
-    /// What is known behind the instruction, whose operand is at this distance. A slot is remembered only
-    /// if it is private: no pointer leads there.
+    /// What is known behind the instruction, whose operand is at this distance. A slot is
+    /// remembered only if it is private: no pointer leads there.
     pub(crate) fn after(&self, instruction: &Instruction, at: Option<i32>, is_private: impl Fn(i32) -> bool) -> Facts {
         let mut facts = *self;
         let changed = instruction.changes;

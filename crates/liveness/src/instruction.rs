@@ -134,13 +134,13 @@ pub struct Instruction {
     /// Registers among those that it uses for more than an address: a pointer to the stack that is
     /// used so may get anywhere.
     pub values: u32,
-    /// Registers that it may change, also if that is not said in `writes`; calls are taken to change all
-    /// that do not outlive them.
+    /// Registers that it may change, also if that is not said in `writes`; calls are taken to
+    /// change all that do not outlive them.
     pub changes: u32,
     /// Whether it certainly does not write to its operand.
     pub only_reads: bool,
-    /// Whether it changes its operand by a number, and does nothing else but set flags by the result. Bytes of
-    /// the result depend on those bytes of the operand that are not above them.
+    /// Whether it changes its operand by a number, and does nothing else but set flags by the
+    /// result. Bytes of the result depend on those bytes of the operand that are not above them.
     pub updates: bool,
     /// What it does to the flags.
     pub flags: Flags,
@@ -148,6 +148,7 @@ pub struct Instruction {
     pub known: KnownValue,
     /// What it compares. A branch may compare something itself.
     pub comparison: Comparison,
-    /// Of a branch: whether it is taken where values that were compared are equal, or where they are not.
+    /// Of a branch: whether it is taken where values that were compared are equal, or where they
+    /// are not.
     pub on_equal: Option<bool>,
 }

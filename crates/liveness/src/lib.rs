@@ -1,5 +1,5 @@
-//! Which bytes of a stack, and which registers, a function will not read any more, from its machine code. A
-//! crate for each processor decodes its instructions.
+//! Which bytes of a stack, and which registers, a function will not read any more, from its machine
+//! code. A crate for each processor decodes its instructions.
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -1,26 +1,26 @@
 //! Liveness: what a function may still read of the stack and of registers.
 //!
 //! The code of a function is walked from where it continues, along all its paths, with the stack
-//! pointer and the frame pointer as distances from the stack pointer at the start. So functions with
-//! and without a frame pointer are the same. A value is dead if every path overwrites or releases its
-//! storage before it reads it.
+//! pointer and the frame pointer as distances from the stack pointer at the start. So functions
+//! with and without a frame pointer are the same. A value is dead if every path overwrites or
+//! releases its storage before it reads it.
 //!
-//! What is not seen counts as a read: instructions that are not known, and pointers into the stack that
-//! the function makes. How far the object behind such a pointer reaches is not known here
-//! ([`CodeReader::may_lead`]). It does not lead to a register that the function has saved and gives back:
-//! no variable lies there. Not seen, and left to the caller: accesses through pointers that exist already,
-//! and what exceptions and `longjmp` make of a frame.
+//! What is not seen counts as a read: instructions that are not known, and pointers into the stack
+//! that the function makes. How far the object behind such a pointer reaches is not known here
+//! ([`CodeReader::may_lead`]). It does not lead to a register that the function has saved and gives
+//! back: no variable lies there. Not seen, and left to the caller: accesses through pointers that
+//! exist already, and what exceptions and `longjmp` make of a frame.
 //!
-//! An instruction that counts a variable up or down, or the like, reads it for nothing but the variable itself:
-//! the value counts as read only if what becomes of it is.
+//! An instruction that counts a variable up or down, or the like, reads it for nothing but the
+//! variable itself: the value counts as read only if what becomes of it is.
 //!
 //! Paths on which two branches contradict each other are left out ([`Facts`]).
 //!
 //! A jump to a function of another module is a call behind which the function returns.
 //!
-//! A walk begins where a call returns. Compilers store the arguments of a call on the stack behind all
-//! other calls, so arguments that are stored already belong to the call that is under way: its function
-//! is asked about them.
+//! A walk begins where a call returns. Compilers store the arguments of a call on the stack behind
+//! all other calls, so arguments that are stored already belong to the call that is under way: its
+//! function is asked about them.
 
 use core::marker::PhantomData;
 
@@ -49,8 +49,8 @@ pub trait InstructionSet {
     const FIRST_ARGUMENT: u32;
     /// Registers that do not outlive a call.
     const SHORT_LIVED: u32;
-    /// Bytes that a call pushes: the return address. It is passed in a register where this is 0, and functions
-    /// that call others save it.
+    /// Bytes that a call pushes: the return address. It is passed in a register where this is 0,
+    /// and functions that call others save it.
     const CALL_PUSHES: i32;
     /// The register in which a call passes the return address, if it does.
     const LINK: Option<u8> = None;
@@ -77,12 +77,12 @@ pub enum Storage {
 /// What becomes of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It is overwritten or released before the function reads it. Other functions may have pointers
-    /// to it.
+    /// It is overwritten or released before the function reads it. Other functions may have
+    /// pointers to it.
     Dead,
-    /// It is dead, and its address is known at most to the function and those that it has called: it is
-    /// written without a record of the access. Compilers leave out the hook only for a variable of which
-    /// no pointer is stored or outlives a call.
+    /// It is dead, and its address is known at most to the function and those that it has called:
+    /// it is written without a record of the access. Compilers leave out the hook only for a
+    /// variable of which no pointer is stored or outlives a call.
     DeadUnshared,
     /// It may be read.
     Alive,
@@ -120,8 +120,8 @@ pub trait CodeReader<I: InstructionSet> {
     fn never_returns(&mut self, function: u64) -> bool;
     /// Whether the code at this address only jumps to a function of another module.
     fn is_import(&mut self, code: u64) -> bool;
-    /// Whether a pointer to one place of the stack may lead to the byte at another. Both are distances
-    /// from the stack pointer where the function continues.
+    /// Whether a pointer to one place of the stack may lead to the byte at another. Both are
+    /// distances from the stack pointer where the function continues.
     fn may_lead(&mut self, pointer: i32, byte: i32) -> bool;
     /// Whether it is certain that no pointer leads to the byte.
     fn is_private(&self, byte: i32) -> bool;
@@ -189,8 +189,8 @@ impl State {
 /// Paths to one place that are told apart by what is known on them.
 const PATHS: usize = 4;
 
-/// What becomes of the value in the storage, for the function that continues at the place. A byte may
-/// also be one of its arguments on the stack.
+/// What becomes of the value in the storage, for the function that continues at the place. A byte
+/// may also be one of its arguments on the stack.
 #[must_use]
 pub fn fate<I: InstructionSet>(
     place: CodePlace,
@@ -340,7 +340,8 @@ impl<'a, I: InstructionSet> Walk<'a, I> {
                 ControlFlow::Jump(by) => return self.add(State { pc: end.wrapping_add_signed(by), ..state }),
                 ControlFlow::Return => return self.returns(&state),
                 ControlFlow::End => return Some(()),
-                // All ways out of a function lead to the same caller, also those that are not known.
+                // All ways out of a function lead to the same caller, also those that are not
+                // known.
                 ControlFlow::Unknown if state.goal == Goal::End => return Some(()),
                 ControlFlow::Unknown => return None,
             }
@@ -558,7 +559,8 @@ impl<'a, I: InstructionSet> Walk<'a, I> {
     }
 }
 
-/// Whether the instruction uses the register, and nothing else, but for no memory that it points to.
+/// Whether the instruction uses the register, and nothing else, but for no memory that it points
+/// to.
 fn is_value_of(register: u32, instruction: &Instruction) -> bool {
     instruction.operand.is_none() && instruction.reads == register && instruction.values == register
 }

@@ -28,9 +28,9 @@ pub struct Event {
     pub op: Op,
 }
 
-/// A number for a read in a spin loop and the state of its thread there: which values hold the thread is
-/// a function of it. It is given when the loop is known. So the same event may have it in one execution
-/// and not in an earlier one, and events are compared without it.
+/// A number for a read in a spin loop and the state of its thread there: which values hold the
+/// thread is a function of it. It is given when the loop is known. So the same event may have it in
+/// one execution and not in an earlier one, and events are compared without it.
 #[derive(Clone, Copy, Debug, Default, Eq, Serialize, Deserialize)]
 pub struct HeldRead(pub u16);
 
@@ -70,8 +70,8 @@ impl Event {
         Event { thread, pc: 0, accesses: 0, held: HeldRead::NONE, exposed: false, op }
     }
 
-    /// Whether it changes which threads can take a signal that is sent to the process: it begins or ends
-    /// the life of a thread that is no courier.
+    /// Whether it changes which threads can take a signal that is sent to the process: it begins or
+    /// ends the life of a thread that is no courier.
     #[must_use]
     pub(crate) fn changes_takers(&self) -> bool {
         let place = match self.op {
@@ -272,9 +272,11 @@ pub struct Execution {
     pub keys: Vec<StateKey>,
     /// Values with which threads that wait busily were held in this run.
     pub failing: Vec<FailingValue>,
-    /// What atomic operations are beside their events, in order; empty if the target was not asked for it.
+    /// What atomic operations are beside their events, in order; empty if the target was not asked
+    /// for it.
     pub details: Vec<AtomicDetail>,
-    /// The same of operations that threads stand before at the end. `event` is the number of the thread.
+    /// The same of operations that threads stand before at the end. `event` is the number of the
+    /// thread.
     pub pending_details: Vec<AtomicDetail>,
     /// A name of each event; empty if the execution was not decoded from a trace.
     #[serde(skip)]
@@ -284,8 +286,8 @@ pub struct Execution {
     pub traits: Option<OpTraits>,
 }
 
-/// A name of an event: two events with the same name are equal, in whatever executions. An event may
-/// have several names.
+/// A name of an event: two events with the same name are equal, in whatever executions. An event
+/// may have several names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EventName(u64);
 
@@ -309,8 +311,8 @@ impl EventName {
 }
 
 impl Execution {
-    /// The threads that ended the process, with the statuses that they gave. Each of these ends could
-    /// have been the first one.
+    /// The threads that ended the process, with the statuses that they gave. Each of these ends
+    /// could have been the first one.
     pub fn exits(&self) -> impl Iterator<Item = (u16, i32)> {
         let ended = self.pending.iter().filter(|pending| pending.state == PendingState::Exited);
         ended.filter_map(|pending| match pending.event.op {
@@ -378,8 +380,8 @@ impl Execution {
         Some(&self.details[at])
     }
 
-    /// How many stores stand behind the one that an event read, or behind the place of the one that it
-    /// made: 0 if memory is sequentially consistent.
+    /// How many stores stand behind the one that an event read, or behind the place of the one that
+    /// it made: 0 if memory is sequentially consistent.
     #[must_use]
     pub fn behind(&self, event: usize) -> u16 {
         self.detail(event).map_or(0, |detail| detail.behind)

@@ -121,8 +121,8 @@ pub struct Stats {
     /// States that were remembered; only in searches that recognise states.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub states: u64,
-    /// Searches that were made one after the other, if there were several; the other figures are those
-    /// of the last one.
+    /// Searches that were made one after the other, if there were several; the other figures are
+    /// those of the last one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<Phase>,
     /// Every schedule with at most so many preemptions was covered, in searches that did not end.
@@ -468,8 +468,8 @@ pub struct Finding {
     pub witness_kind: Option<WitnessKind>,
     /// The file to replay.
     pub witness: Option<String>,
-    /// Id of the finding that this one follows from; `None` if it follows from none, or others follow
-    /// from it.
+    /// Id of the finding that this one follows from; `None` if it follows from none, or others
+    /// follow from it.
     #[serde(default)]
     pub group: Option<String>,
     /// What is behind it and the findings that follow from it, as a sentence; only where some do.
@@ -511,8 +511,8 @@ impl Finding {
         }
     }
 
-    /// The parts that tell it from other findings of its kind. A deadlock stays the same wherever a signal
-    /// handler has interrupted its thread, and whichever threads join those that are stuck,
+    /// The parts that tell it from other findings of its kind. A deadlock stays the same wherever a
+    /// signal handler has interrupted its thread, and whichever threads join those that are stuck,
     /// unless the join is part of a cycle.
     #[must_use]
     pub fn telling(&self) -> Vec<&AccessReport> {

@@ -5,8 +5,8 @@ use rustc_hash::FxHashMap;
 /// Keys that are found without hashing, at most.
 const RECENT: usize = 64;
 
-/// Gives keys numbers from 0 on, in the order in which they come. Runs of one program have the same few keys
-/// again and again, so nearly all of them are found in a table by their low bits.
+/// Gives keys numbers from 0 on, in the order in which they come. Runs of one program have the same
+/// few keys again and again, so nearly all of them are found in a table by their low bits.
 #[derive(Clone, Debug)]
 pub struct Numbering {
     all: FxHashMap<u64, u32>,

@@ -26,8 +26,8 @@ impl Choice {
 /// How many transitions two schedules have in common at their beginning.
 #[must_use]
 pub fn common_choices(one: &[Choice], other: &[Choice]) -> usize {
-    // Without an early exit, the compiler compares a group at once. Schedules are long, and searches
-    // compare them all the time.
+    // Without an early exit, the compiler compares a group at once. Schedules are long, and
+    // searches compare them all the time.
     const GROUP: usize = 32;
     let differ = |(a, b): (&[Choice; GROUP], &[Choice; GROUP])| {
         let differences = a.iter().zip(b).map(|(a, b)| (a.thread ^ b.thread) | (a.choice ^ b.choice));
@@ -82,12 +82,14 @@ pub trait Target {
     /// search waits for it.
     fn take_turns(&mut self) {}
 
-    /// What it has learnt from its runs that changes its later runs, in its own words; empty: nothing.
+    /// What it has learnt from its runs that changes its later runs, in its own words; empty:
+    /// nothing.
     fn knowledge(&self) -> Vec<u8> {
         Vec::new()
     }
 
-    /// Whether an answer comes soon after its request. If not, waiting for few answers at a time takes much time.
+    /// Whether an answer comes soon after its request. If not, waiting for few answers at a time
+    /// takes much time.
     fn is_near(&self) -> bool {
         true
     }

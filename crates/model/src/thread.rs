@@ -36,8 +36,8 @@ impl ThreadPath {
 }
 
 impl fmt::Display for ThreadPath {
-    /// `T0` for main, `T3` for its third child, `T3.1` for that one's first; `T3.h1` for the first signal
-    /// that it sends to a handler; `client1` for a party.
+    /// `T0` for main, `T3` for its third child, `T3.1` for that one's first; `T3.h1` for the first
+    /// signal that it sends to a handler; `client1` for a party.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(party) = self.party() {
             return write!(f, "{party}");

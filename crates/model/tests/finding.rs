@@ -32,8 +32,8 @@ fn told(finding: &Finding) -> Vec<Option<u32>> {
     finding.telling().into_iter().map(|access| access.place.line).collect()
 }
 
-/// Where the handler interrupts its thread does not tell one deadlock from another, nor which threads
-/// join those that are stuck. A join in a cycle does.
+/// Where the handler interrupts its thread does not tell one deadlock from another, nor which
+/// threads join those that are stuck. A join in a cycle does.
 #[test]
 fn circumstances_do_not_tell_deadlocks_apart() {
     assert_eq!(told(&relock(7)), [Some(5)]);

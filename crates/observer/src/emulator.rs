@@ -1,5 +1,5 @@
-//! What the emulator offers to plug-ins, as far as it is used here: its header (`qemu-plugin.h`, version 1 of
-//! the interface) is not installed where the emulator is.
+//! What the emulator offers to plug-ins, as far as it is used here: its header (`qemu-plugin.h`,
+//! version 1 of the interface) is not installed where the emulator is.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
@@ -36,7 +36,8 @@ pub struct TranslatedInstruction {
 
 /// Called for each block that is translated.
 pub type OnBlock = extern "C" fn(Id, *mut TranslatedBlock);
-/// Called after each access of an instruction: number of the processor, description, address, own datum.
+/// Called after each access of an instruction: number of the processor, description, address, own
+/// datum.
 pub type OnAccess = extern "C" fn(c_uint, u32, u64, *mut c_void);
 /// Called before an instruction: number of the processor, own datum.
 pub type OnInstruction = extern "C" fn(c_uint, *mut c_void);

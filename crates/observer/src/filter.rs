@@ -1,17 +1,17 @@
-//! Which accesses add nothing to the trace: the rule of the runtime (`rt::trace::filter`), with a table of
-//! the plug-in's own.
+//! Which accesses add nothing to the trace: the rule of the runtime (`rt::trace::filter`), with a
+//! table of the plug-in's own.
 //!
-//! Between two transitions of a thread, an access adds nothing if all its bytes were accessed before in the
-//! same or a stronger way. Invariant: what a thread records follows from its own accesses since its last
-//! transition.
+//! Between two transitions of a thread, an access adds nothing if all its bytes were accessed
+//! before in the same or a stronger way. Invariant: what a thread records follows from its own
+//! accesses since its last transition.
 
 /// Bytes of a granule, of which an entry has a bit each.
 const GRANULE: u64 = 8;
 /// Entries of the table; a power of two.
 const ENTRIES: usize = 1 << 14;
 
-/// When something was seen: it holds only until the next transition or switch, and until bytes have another
-/// owner.
+/// When something was seen: it holds only until the next transition or switch, and until bytes have
+/// another owner.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Epoch {
     /// Of the running thread.

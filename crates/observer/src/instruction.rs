@@ -1,7 +1,8 @@
-//! Which instructions of x86-64 order memory for other threads, and which access it only as a stack.
+//! Which instructions of x86-64 order memory for other threads, and which access it only as a
+//! stack.
 
-/// Whether it is an atomic instruction or a fence: one with the prefix LOCK, an exchange with memory, or
-/// LFENCE, SFENCE and MFENCE.
+/// Whether it is an atomic instruction or a fence: one with the prefix LOCK, an exchange with
+/// memory, or LFENCE, SFENCE and MFENCE.
 pub fn orders_memory(bytes: &[u8]) -> bool {
     const LOCK: u8 = 0xf0;
     const OTHER_PREFIXES: [u8; 10] = [0x66, 0x67, 0xf2, 0xf3, 0x2e, 0x36, 0x3e, 0x26, 0x64, 0x65];
@@ -27,7 +28,8 @@ pub fn orders_memory(bytes: &[u8]) -> bool {
     }
 }
 
-/// Whether it pushes or pops, calls or returns: what it accesses is no variable, or cannot be told from the stack.
+/// Whether it pushes or pops, calls or returns: what it accesses is no variable, or cannot be told
+/// from the stack.
 pub fn uses_stack(bytes: &[u8]) -> bool {
     let without_prefix = match bytes {
         // NOTRACK, REP (of `ret`), and BND.

@@ -1,19 +1,21 @@
-//! A plug-in for the user-mode emulator of QEMU: it records the memory accesses of a program that was not
-//! built with raddle into the trace of the runtime, which is loaded into that program.
+//! A plug-in for the user-mode emulator of QEMU: it records the memory accesses of a program that
+//! was not built with raddle into the trace of the runtime, which is loaded into that program.
 //!
-//! The program's memory is that of the emulator's process, at the same addresses. So the plug-in does for
-//! each access what the runtime's hook would do (`rt::trace::hooks`), on the runtime's own state:
-//! [`raddle_wire::observed`]. The program runs in one thread of the system, which runs the runtime's code,
-//! the program's and the callbacks by turns. The other threads of the process sleep for ever.
+//! The program's memory is that of the emulator's process, at the same addresses. So the plug-in
+//! does for each access what the runtime's hook would do (`rt::trace::hooks`), on the runtime's own
+//! state: [`raddle_wire::observed`]. The program runs in one thread of the system, which runs the
+//! runtime's code, the program's and the callbacks by turns. The other threads of the process sleep
+//! for ever.
 //!
-//! What is observed is the program's code only, by its segments. Accesses of the runtime, of the dynamic
-//! linker and of installed libraries have no callbacks, and cost nothing.
+//! What is observed is the program's code only, by its segments. Accesses of the runtime, of the
+//! dynamic linker and of installed libraries have no callbacks, and cost nothing.
 //!
-//! The emulator reports an access when it was made, so no thread can be stopped before one. An instruction that
-//! is to be a scheduling point is only named, before it is executed for the first time: the runtime abandons the run
-//! and puts a trap in its place. Such are atomic instructions, fences, and plain ones that access bytes of atomic
-//! variables. An instruction that the runtime cannot make is noted when it is executed: the host looks for no races
-//! then, because what orders them is not known.
+//! The emulator reports an access when it was made, so no thread can be stopped before one. An
+//! instruction that is to be a scheduling point is only named, before it is executed for the first
+//! time: the runtime abandons the run and puts a trap in its place. Such are atomic instructions,
+//! fences, and plain ones that access bytes of atomic variables. An instruction that the runtime
+//! cannot make is noted when it is executed: the host looks for no races then, because what orders
+//! them is not known.
 
 mod emulator;
 mod filter;
@@ -102,7 +104,8 @@ extern "C" fn on_system_call(
     if number != ATTACH || runtime().is_some() {
         return;
     }
-    // SAFETY: only the runtime makes this call, with the address of its port, in the emulator's own address space.
+    // SAFETY: only the runtime makes this call, with the address of its port, in the emulator's own
+    // address space.
     let port = unsafe { &*(port as *const Port) };
     port.attached.store(VERSION, Ordering::Relaxed);
     if port.version != VERSION {
@@ -114,10 +117,11 @@ extern "C" fn on_system_call(
     RUNTIME.store(Box::into_raw(Box::new(known)), Ordering::Relaxed);
 }
 
-/// Blocks of other code than the program's that were executed, and how many they were when the last block of
-/// the program was. The emulator (7.2) may report accesses of other code by the callback of an instruction
-/// that jumped there: it forgets to switch the callback off. So only what comes behind the beginning of a
-/// block of the program, with nothing else in between, is an access of the program.
+/// Blocks of other code than the program's that were executed, and how many they were when the last
+/// block of the program was. The emulator (7.2) may report accesses of other code by the callback
+/// of an instruction that jumped there: it forgets to switch the callback off. So only what comes
+/// behind the beginning of a block of the program, with nothing else in between, is an access of
+/// the program.
 static OTHER_BLOCKS: AtomicU64 = AtomicU64::new(0);
 static OTHERS_BEFORE: AtomicU64 = AtomicU64::new(u64::MAX);
 
@@ -126,9 +130,11 @@ extern "C" fn on_program(_processor: c_uint, _datum: *mut c_void) {
     OTHERS_BEFORE.store(OTHER_BLOCKS.load(Ordering::Relaxed), Ordering::Relaxed);
 }
 
-/// Has the accesses of the program's code reported. A block is the program's as a whole, or not at all.
+/// Has the accesses of the program's code reported. A block is the program's as a whole, or not at
+/// all.
 extern "C" fn on_block(_id: Id, block: *mut TranslatedBlock) {
-    // SAFETY: the block is the emulator's, valid during the call; so are its instructions. The counter lives for ever.
+    // SAFETY: the block is the emulator's, valid during the call; so are its instructions. The
+    // counter lives for ever.
     unsafe {
         let first = emulator::qemu_plugin_insn_vaddr(emulator::qemu_plugin_tb_get_insn(block, 0));
         if !runtime().is_some_and(|runtime| runtime.is_program(first)) {
@@ -205,7 +211,8 @@ extern "C" fn on_access(_processor: c_uint, access: u32, address: u64, datum: *m
     // SAFETY: questions about the datum that the emulator has passed.
     let (size, is_write) =
         unsafe { (1 << emulator::qemu_plugin_mem_size_shift(access), emulator::qemu_plugin_mem_is_store(access)) };
-    // SAFETY: the runtime's state, which lives as long as the process; nothing else uses it meanwhile.
+    // SAFETY: the runtime's state, which lives as long as the process; nothing else uses it
+    // meanwhile.
     unsafe { runtime.access(is_write, address, size, Place::of(datum)) };
 }
 
@@ -229,8 +236,8 @@ impl Runtime {
         unsafe { (*self.atomics).is_in_range(address) }
     }
 
-    /// An instruction is executed that is to be a scheduling point. The runtime puts a trap in its place, unless it
-    /// has found that it cannot make it.
+    /// An instruction is executed that is to be a scheduling point. The runtime puts a trap in its
+    /// place, unless it has found that it cannot make it.
     ///
     /// # Safety
     /// Nothing else may use the runtime's state.
@@ -250,7 +257,8 @@ impl Runtime {
         }
     }
 
-    /// Adds what was read to the hash of what the thread has read, and keeps the access for the runtime.
+    /// Adds what was read to the hash of what the thread has read, and keeps the access for the
+    /// runtime.
     ///
     /// # Safety
     /// Nothing else may use the runtime's state; the bytes can be read.
@@ -266,9 +274,9 @@ impl Runtime {
         recent.add(is_write, address, size, hot.tid);
     }
 
-    /// What the hook of an access does, but for stopping. Only what is recorded is numbered: an instruction that
-    /// reads and writes is executed once more if its write faults, as the first one to a page of the snapshot
-    /// does, and its read is reported twice.
+    /// What the hook of an access does, but for stopping. Only what is recorded is numbered: an
+    /// instruction that reads and writes is executed once more if its write faults, as the first
+    /// one to a page of the snapshot does, and its read is reported twice.
     ///
     /// # Safety
     /// Nothing else may use the runtime's state.

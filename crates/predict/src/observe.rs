@@ -132,7 +132,8 @@ impl Builder<'_> {
                 AccessKind::Read => Touching::Read,
                 AccessKind::Write => Touching::Write,
                 AccessKind::Free => Touching::Free,
-                // Whether a thread needs the rights that another one gives depends on what it asks for itself.
+                // Whether a thread needs the rights that another one gives depends on what it asks
+                // for itself.
                 AccessKind::Mapping(MappingChange::Fresh) => {
                     self.allocate(access.addr, access.size);
                     continue;

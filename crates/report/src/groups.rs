@@ -11,8 +11,8 @@ pub struct FindingGroup<'a> {
     pub followers: Vec<&'a Finding>,
 }
 
-/// The findings by group, in the order of the headlines, errors first. A finding whose headline is not
-/// among them is a headline itself.
+/// The findings by group, in the order of the headlines, errors first. A finding whose headline is
+/// not among them is a headline itself.
 #[must_use]
 pub fn by_cause(findings: &[Finding]) -> Vec<FindingGroup<'_>> {
     let mut groups: Vec<FindingGroup<'_>> = Vec::new();
@@ -24,8 +24,8 @@ pub fn by_cause(findings: &[Finding]) -> Vec<FindingGroup<'_>> {
     groups
 }
 
-/// The finding that this one follows from. A report from a file may say anything: a headline follows
-/// from no finding.
+/// The finding that this one follows from. A report from a file may say anything: a headline
+/// follows from no finding.
 #[must_use]
 pub fn headline_of<'a>(finding: &Finding, findings: &'a [Finding]) -> Option<&'a Finding> {
     let id = finding.group.as_ref()?;

@@ -1,5 +1,5 @@
-//! Reports of one line for each place: as compilers write them (editors jump to them), and as workflow
-//! commands of GitHub, which shows them beside the code.
+//! Reports of one line for each place: as compilers write them (editors jump to them), and as
+//! workflow commands of GitHub, which shows them beside the code.
 
 use std::fmt::Write as _;
 

@@ -249,8 +249,8 @@ impl ExecutionNames<'_> {
         recorded.filter(|stack| stack.first() == Some(&block.pc)).cloned().unwrap_or_else(|| vec![block.pc])
     }
 
-    /// The code in which one pointer fits a block exactly: where it is allocated, or where it is first used,
-    /// which is its constructor or what fills it.
+    /// The code in which one pointer fits a block exactly: where it is allocated, or where it is
+    /// first used, which is its constructor or what fills it.
     fn type_of(&self, block: &Block) -> Option<(u64, BlockUse)> {
         if let Some(known) = self.typed.borrow().get(&block.number) {
             return *known;

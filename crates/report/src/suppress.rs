@@ -151,8 +151,8 @@ impl Suppression {
     }
 }
 
-/// A line that suppresses the finding: by its variable, if it has a name that stays, or by a function.
-/// `None` if no line can.
+/// A line that suppresses the finding: by its variable, if it has a name that stays, or by a
+/// function. `None` if no line can.
 #[must_use]
 pub fn line_for(finding: &Finding) -> Option<String> {
     let about = [About::Race, About::Deadlock, About::Thread, About::Mutex];

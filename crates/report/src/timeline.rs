@@ -69,7 +69,8 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// What a thread used last of what other threads have changed, by name: what a failure in it may come from.
+    /// What a thread used last of what other threads have changed, by name: what a failure in it
+    /// may come from.
     pub(crate) fn contested(&self, column: usize) -> Vec<&str> {
         let of_others = self.rows.iter().filter(|row| row.column != column && row.sort >= RowSort::Write);
         let changed: BTreeSet<&str> = of_others.filter_map(|row| row.object.as_deref()).collect();
@@ -92,8 +93,8 @@ pub(crate) enum Shown<'a> {
     Gap(usize, Option<usize>),
 }
 
-/// The rows to show in so many lines. If there are more, those that say most of the finding's objects,
-/// and of these the last ones: data accesses are left out first, reads before writes.
+/// The rows to show in so many lines. If there are more, those that say most of the finding's
+/// objects, and of these the last ones: data accesses are left out first, reads before writes.
 pub(crate) fn shorten<'a>(rows: &'a [Row], objects: &[&str], most: usize) -> Vec<Shown<'a>> {
     if rows.len() <= most {
         return rows.iter().map(Shown::Row).collect();
@@ -101,7 +102,8 @@ pub(crate) fn shorten<'a>(rows: &'a [Row], objects: &[&str], most: usize) -> Vec
     let mut by_weight: Vec<usize> = (0..rows.len()).collect();
     by_weight.sort_by_key(|&at| (rows[at].weight(objects), at));
     by_weight.reverse();
-    // Gaps take lines, too. Fewer rows can have more gaps, so the greatest number that fits is looked for.
+    // Gaps take lines, too. Fewer rows can have more gaps, so the greatest number that fits is
+    // looked for.
     let mut tries = (1..=most.max(1)).rev().map(|count| with_gaps(rows, &by_weight[..count]));
     tries.find(|shown| shown.len() <= most).unwrap_or_else(|| with_gaps(rows, &by_weight[..1]))
 }

@@ -1,17 +1,18 @@
 //! Where the variables of functions lie in their frames.
 //!
-//! A pointer to a variable leads to the bytes of that variable only. So the rest of a frame, in which
-//! compilers keep copies of registers, is not alive because of it. The compilers' plug-ins write down where
-//! variables lie that have an address (`frames.h` in the crate `engine`). They leave out what the compiler
-//! itself puts on a stack, so a pointer to a byte of no known variable may lead to all such bytes.
+//! A pointer to a variable leads to the bytes of that variable only. So the rest of a frame, in
+//! which compilers keep copies of registers, is not alive because of it. The compilers' plug-ins
+//! write down where variables lie that have an address (`frames.h` in the crate `engine`). They
+//! leave out what the compiler itself puts on a stack, so a pointer to a byte of no known variable
+//! may lead to all such bytes.
 //!
-//! Code may compute addresses outside of an array, to count from there. So a variable with an
-//! array inside is reached by each pointer into its frame. Other variables are reached by pointers to them,
-//! or right behind. `raddle cc` keeps compilers from moving such pointers elsewhere (strength reduction of
-//! addresses in loops).
+//! Code may compute addresses outside of an array, to count from there. So a variable with an array
+//! inside is reached by each pointer into its frame. Other variables are reached by pointers to
+//! them, or right behind. `raddle cc` keeps compilers from moving such pointers elsewhere (strength
+//! reduction of addresses in loops).
 //!
-//! Distances count from the stack pointer of the caller at the call: what is below belongs to the function, and
-//! what is above are arguments on the stack.
+//! Distances count from the stack pointer of the caller at the call: what is below belongs to the
+//! function, and what is above are arguments on the stack.
 
 use core::ffi::c_void;
 
@@ -71,16 +72,16 @@ impl Objects {
         true
     }
 
-    /// Whether the bytes of a number from this one on belong to no variable with an address. Compilers keep none of
-    /// their own numbers where a pointer leads.
+    /// Whether the bytes of a number from this one on belong to no variable with an address.
+    /// Compilers keep none of their own numbers where a pointer leads.
     pub fn is_private(&self, byte: i32) -> bool {
         const BYTES: i32 = 4;
         let is_apart = |object: &Object| byte + BYTES <= object.start || object.end <= byte;
         byte < -BYTES && self.len != 0 && self.all().iter().all(is_apart)
     }
 
-    /// Whether a pointer to one place of the frame, or to the arguments above, may lead to the byte at
-    /// another.
+    /// Whether a pointer to one place of the frame, or to the arguments above, may lead to the byte
+    /// at another.
     pub fn may_lead(&self, pointer: i32, byte: i32) -> bool {
         let mut around = self.all().iter().filter(|object| object.contains(byte)).peekable();
         if around.peek().is_some() {
@@ -136,8 +137,8 @@ pub fn prepare() {
 extern "C" fn note_module(info: *mut libc::dl_phdr_info, _size: usize, _data: *mut c_void) -> i32 {
     // SAFETY: the dynamic loader passes a valid description.
     let info = unsafe { &*info };
-    // Installed libraries, and the runtime, have no records. To look for some would take a hundred system
-    // calls.
+    // Installed libraries, and the runtime, have no records. To look for some would take a hundred
+    // system calls.
     if !program_hooks::has_hooks(info) && !callers::is_users(info) {
         return 0;
     }
@@ -320,7 +321,8 @@ fn read(module: &Module, pc: u64, frame_pointer: Option<i32>) -> Option<Objects>
     Some(objects)
 }
 
-/// The distance of what an instruction computes the address of, where it would be performed at `pc`.
+/// The distance of what an instruction computes the address of, where it would be performed at
+/// `pc`.
 fn of_operand(pc: u64, instruction: &[u8], frame_pointer: Option<i32>) -> Option<i32> {
     let operand = decode(instruction)?.operand.filter(|operand| operand.access == OperandAccess::Points)?;
     let base = match operand.base {

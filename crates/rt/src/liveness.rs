@@ -1,8 +1,9 @@
-//! Which bytes of a thread's stack, and which of its registers, are dead: the program will write them
-//! before it reads them again. Code leaves copies of what it has read in such places.
+//! Which bytes of a thread's stack, and which of its registers, are dead: the program will write
+//! them before it reads them again. Code leaves copies of what it has read in such places.
 //!
-//! Only accesses by the function that a byte belongs to are known. A byte to which there are pointers
-//! may be alive all the same: see [`crate::stack_pointers`]. Exceptions and `longjmp` are not followed.
+//! Only accesses by the function that a byte belongs to are known. A byte to which there are
+//! pointers may be alive all the same: see [`crate::stack_pointers`]. Exceptions and `longjmp` are
+//! not followed.
 
 use raddle_liveness::{CodePlace, CodeReader, Fate, FrameEnd, InstructionSet, Scratch, Storage};
 use raddle_vocab::policy::mix;
@@ -35,8 +36,8 @@ pub fn are_alike(earlier: &Registers, later: &Registers, pc: u64) -> bool {
     both.all(|((old, new), number)| old == new || !frames.is_register_live(number))
 }
 
-/// Whether the byte at this address of the running thread's stack is dead for its own function, if the
-/// thread called the runtime with these registers and continues at `pc`.
+/// Whether the byte at this address of the running thread's stack is dead for its own function, if
+/// the thread called the runtime with these registers and continues at `pc`.
 pub fn is_dead(registers: &Registers, pc: u64, address: usize) -> bool {
     let byte = address % WORD;
     Frames::of(run().hot.stack, registers, pc).word_use(address - byte).alive >> (8 * byte) & 0xff == 0
@@ -49,8 +50,8 @@ pub struct WordUse {
     pub alive: u64,
     /// Those that are dead for their function, but may have an address.
     pub addressed: u64,
-    /// Those that are dead for their function, and whose address only functions may have that it has
-    /// called.
+    /// Those that are dead for their function, and whose address only functions may have that it
+    /// has called.
     pub unshared: u64,
 }
 
@@ -104,7 +105,8 @@ impl Reach<'_> {
             && self.frame.objects.may_lead(distance(pointer), distance(self.byte))
     }
 
-    /// Whether the place of the stack belongs to the function of the byte, or to one that it has called.
+    /// Whether the place of the stack belongs to the function of the byte, or to one that it has
+    /// called.
     pub fn is_in_chain(&self, place: usize) -> bool {
         place < self.frame.top
     }
@@ -240,14 +242,14 @@ impl Frames {
         live
     }
 
-    /// Where pointers would point to that lead to the byte, in its frame or right behind. `None` if its frame
-    /// is not known.
+    /// Where pointers would point to that lead to the byte, in its frame or right behind. `None` if
+    /// its frame is not known.
     pub fn reach(&self, address: usize) -> Option<Reach<'_>> {
         self.find(address).map(|index| Reach { frame: &self.list[index], byte: address })
     }
 
-    /// Whether the word at this address is the frame pointer of a caller, which is no pointer of the
-    /// program: accesses by it are known.
+    /// Whether the word at this address is the frame pointer of a caller, which is no pointer of
+    /// the program: accesses by it are known.
     pub fn is_saved_frame_pointer(&self, address: usize) -> bool {
         self.list[..self.len].iter().any(|frame| frame.saved_fp == Some(address))
     }
@@ -393,8 +395,8 @@ pub fn frame_end(place: CodePlace) -> Option<FrameEnd> {
 
 /// The code of the program.
 struct Program {
-    /// The variables of the function that is asked about, and the distance of the caller's stack pointer at
-    /// the call.
+    /// The variables of the function that is asked about, and the distance of the caller's stack
+    /// pointer at the call.
     variables: Option<(&'static Objects, i32)>,
 }
 
@@ -436,7 +438,8 @@ impl CodeReader<Set> for Program {
     }
 }
 
-/// The function that an entry of the procedure linkage table, or a hook, jumps to; all were bound at the start.
+/// The function that an entry of the procedure linkage table, or a hook, jumps to; all were bound
+/// at the start.
 fn imported(entry: u64) -> Option<usize> {
     let slot = code::slot_of_stub(entry, code_at)?;
     // SAFETY: an instruction of the program jumps by this pointer, and has been executed.
@@ -455,8 +458,8 @@ fn code_at(pc: u64) -> Option<<Set as InstructionSet>::Bytes> {
     Some(bytes)
 }
 
-/// The mapping of code that contains this address. Those that were asked for last are kept, the last
-/// one first.
+/// The mapping of code that contains this address. Those that were asked for last are kept, the
+/// last one first.
 fn code_around(pc: usize) -> Option<(usize, usize)> {
     let known = &mut process().code;
     let place = match known.iter().position(|(start, end)| (start..end).contains(&&pc)) {

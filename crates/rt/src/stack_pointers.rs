@@ -2,24 +2,25 @@
 //!
 //! The code of a function tells which bytes of its frame it will read itself ([`liveness`]). Other
 //! functions and other threads read them through pointers. So a byte that is dead for its own
-//! function is alive all the same if there is a pointer that may lead to it. Saved registers have no
-//! address. What a function writes without a hook is a temporary, or a variable of which no pointer is
-//! stored anywhere or outlives a call: compilers leave out the hook then. Such pointers are in registers of the
-//! thread, in the function's frame, and in frames of functions that it has called.
+//! function is alive all the same if there is a pointer that may lead to it. Saved registers have
+//! no address. What a function writes without a hook is a temporary, or a variable of which no
+//! pointer is stored anywhere or outlives a call: compilers leave out the hook then. Such pointers
+//! are in registers of the thread, in the function's frame, and in frames of functions that it has
+//! called.
 //!
 //! # Rule
 //! The pointers that count are the smallest set such that
 //! * a pointer counts that lies outside of live stacks: in a register, in memory, or in what the
 //!   runtime keeps for the program;
-//! * a pointer on a live stack counts if its own word is alive: its function may read it, or another
-//!   pointer that counts leads to it.
+//! * a pointer on a live stack counts if its own word is alive: its function may read it, or
+//!   another pointer that counts leads to it.
 //!
 //! Without the second part, each temporary of unoptimised code would keep its frame alive.
 //!
 //! # What it misses
-//! Pointers in another form, that are computed from other words. Busy waiting also misses those that are
-//! not aligned, in packed structures.
-//! Variables of functions without hooks count as temporaries.
+//! Pointers in another form, that are computed from other words. Busy waiting also misses those
+//! that are not aligned, in packed structures. Variables of functions without hooks count as
+//! temporaries.
 
 use crate::arch::entry::Registers;
 use crate::liveness::{Frames, WordUse};
@@ -41,7 +42,8 @@ impl LiveStack {
     /// Of no thread.
     pub const NONE: LiveStack = LiveStack { live: (0, 0), frames: Frames::NONE };
 
-    /// Of a thread with this stack that entered the runtime with these registers, and goes on at `pc`.
+    /// Of a thread with this stack that entered the runtime with these registers, and goes on at
+    /// `pc`.
     pub fn of(bounds: (usize, usize), registers: &Registers, pc: u64) -> LiveStack {
         LiveStack { live: (registers.sp as usize, bounds.1), frames: Frames::of(bounds, registers, pc) }
     }
@@ -79,8 +81,8 @@ pub enum ByteUse {
 pub enum Holders {
     /// There are none.
     None,
-    /// In registers of the thread, in the frame of the byte's function, and in those of functions that it
-    /// has called.
+    /// In registers of the thread, in the frame of the byte's function, and in those of functions
+    /// that it has called.
     Chain,
     /// Anywhere.
     Any,
@@ -92,8 +94,8 @@ struct Pointer {
     to: usize,
     /// Where it lies on a live stack; 0 if it lies elsewhere.
     at: usize,
-    /// The place of the stack whose functions have it: where it lies, or the end of the stack if it is in a
-    /// register; 0 if it is elsewhere.
+    /// The place of the stack whose functions have it: where it lies, or the end of the stack if it
+    /// is in a register; 0 if it is elsewhere.
     place: usize,
     counts: bool,
     /// Whether a function has it as its frame pointer.
@@ -218,8 +220,8 @@ impl Pointers {
         }
     }
 
-    /// The bytes of the word that are not dead: functions may read them, or one of the pointers leads there.
-    /// What leads to one byte of a word leads to the last.
+    /// The bytes of the word that are not dead: functions may read them, or one of the pointers
+    /// leads there. What leads to one byte of a word leads to the last.
     pub fn live_bytes(&self, stack: &LiveStack, word: usize) -> u64 {
         let WordUse { mut alive, addressed, unshared } = stack.frames.word_use(word);
         let last = word + size_of::<u64>() - 1;

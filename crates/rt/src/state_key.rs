@@ -3,40 +3,44 @@
 //! Equal keys must mean equal futures. So the key covers all that the future of a run depends on,
 //! and leaves out only what it cannot depend on:
 //!
-//! * Memory that differs from the root: each word with its address. A state in which very many words
-//!   differ has no key: comparing it would cost more than it saves.
+//! * Memory that differs from the root: each word with its address. A state in which very many
+//!   words differ has no key: comparing it would cost more than it saves.
 //! * The stack of a live thread: from its stack pointer up, without bytes that are dead
 //!   ([`crate::liveness`]) and to which no pointer leads ([`stack_pointers`]). Liveness is wrong
-//!   where an exception or `longjmp` ends a frame. Once that happens in any run, states are no longer
-//!   compared. Earlier comparisons stay valid, because dead bytes made no difference up to there.
+//!   where an exception or `longjmp` ends a frame. Once that happens in any run, states are no
+//!   longer compared. Earlier comparisons stay valid, because dead bytes made no difference up to
+//!   there.
 //! * Stack and thread-local storage of a thread that has ended, and the stack of one that has not
-//!   started, are left out: nothing reads them. That does not hold for a stack that the creator chose.
-//! * What the C library draws at random for a process is left out of words that hold it, or have it mixed
-//!   in ([`ProcessGuards`]): a state has the same key in every process.
+//!   started, are left out: nothing reads them. That does not hold for a stack that the creator
+//!   chose.
+//! * What the C library draws at random for a process is left out of words that hold it, or have it
+//!   mixed in ([`ProcessGuards`]): a state has the same key in every process.
 //! * What standard output holds in its buffer is left out: only its amount matters.
 //! * Callee-saved registers and floating point control: as they were when the thread entered the
 //!   runtime, without dead ones.
-//! * What the call was given: its arguments, and what the runtime has read of the memory that they point
-//!   to ([`holds`]). The caller may have no other copy. Where a stub does not know its arguments, there is
-//!   no key; nor is there before input and output, behind which there is none.
-//! * What the runtime keeps for each thread: pending operation, wait, and what the program can notice,
-//!   by spawn path. Where it keeps such things in memory by a thread's number in the run, the number counts.
-//! * Of a thread that has ended, what it leaves to the one that joins it: its result, its slot, and the
-//!   blocks of other threads' arenas that it has freed.
-//! * The tables of the runtime about objects are left out. They follow from the events, and the host
-//!   adds their state.
-//! * Threads that wait busily: a round that is left out begins and ends where its thread is held, so it
-//!   leads from the state to itself, and it makes no difference how a thread came there. Only the data
-//!   that it has read since it last made progress counts, because a round is performed the first time
-//!   that it reads something. Where a thread is held behind the beginning of its round, it does matter
-//!   how it came there: a state inside such a round has no key.
-//! * What else is known of spin loops is left out. It only grows, and decides which rounds are left out.
-//! * The kernel's state, timers, timed waits and named semaphores are left out: a run that has used them
-//!   has no keys from there on. Nor has a state inside an atomic section. Hidden state of the C library,
-//!   such as that of `rand`, is memory.
-//! * Virtual time is left out as long as no thread reads its clock, in any run: then no future depends
-//!   on it. When one does so for the first time, the search starts again, and from then on a run in
-//!   which time has passed has no keys.
+//! * What the call was given: its arguments, and what the runtime has read of the memory that they
+//!   point to ([`holds`]). The caller may have no other copy. Where a stub does not know its
+//!   arguments, there is no key; nor is there before input and output, behind which there is none.
+//! * What the runtime keeps for each thread: pending operation, wait, and what the program can
+//!   notice, by spawn path. Where it keeps such things in memory by a thread's number in the run,
+//!   the number counts.
+//! * Of a thread that has ended, what it leaves to the one that joins it: its result, its slot, and
+//!   the blocks of other threads' arenas that it has freed.
+//! * The tables of the runtime about objects are left out. They follow from the events, and the
+//!   host adds their state.
+//! * Threads that wait busily: a round that is left out begins and ends where its thread is held,
+//!   so it leads from the state to itself, and it makes no difference how a thread came there. Only
+//!   the data that it has read since it last made progress counts, because a round is performed the
+//!   first time that it reads something. Where a thread is held behind the beginning of its round,
+//!   it does matter how it came there: a state inside such a round has no key.
+//! * What else is known of spin loops is left out. It only grows, and decides which rounds are left
+//!   out.
+//! * The kernel's state, timers, timed waits and named semaphores are left out: a run that has used
+//!   them has no keys from there on. Nor has a state inside an atomic section. Hidden state of the
+//!   C library, such as that of `rand`, is memory.
+//! * Virtual time is left out as long as no thread reads its clock, in any run: then no future
+//!   depends on it. When one does so for the first time, the search starts again, and from then on
+//!   a run in which time has passed has no keys.
 //!
 //! All threads stand before an operation when a key is made. A thread on a stack of its own making,
 //! or that has entered the runtime by another way than its stubs, has registers that are not known:
@@ -89,8 +93,8 @@ pub fn holds(value: u64) {
     *held = held.rotate_left(1).wrapping_add(value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
 }
 
-/// The running thread is in a call that goes on with its arguments, what keys cover and this value, and with
-/// nothing else: an operation of it that is not the first one may be compared, too.
+/// The running thread is in a call that goes on with its arguments, what keys cover and this value,
+/// and with nothing else: an operation of it that is not the first one may be compared, too.
 pub fn goes_on_with(value: u64) {
     holds(value);
     run().goes_on = true;
@@ -137,13 +141,14 @@ fn is_in_registers(call: &CallArguments, op: &AnnouncedOp) -> bool {
     call.values().is_some() && is_followed(op)
 }
 
-/// Records the key of the present state, behind the schedule. Where one thread alone can step, there is
-/// none: the state behind its step says as much.
+/// Records the key of the present state, behind the schedule. Where one thread alone can step,
+/// there is none: the state behind its step says as much.
 pub fn record() {
     trace::key(0, obstacle().map_or_else(key, |why| [0, why]));
 }
 
-/// Runs whose ends are all checked, and which ones are later: the check costs more than a short run.
+/// Runs whose ends are all checked, and which ones are later: the check costs more than a short
+/// run.
 const CLOSELY: u32 = 64;
 const SPARSELY: u32 = 64;
 
@@ -168,7 +173,8 @@ fn is_party(fiber: &Fiber) -> bool {
     fiber.private.party.is_some()
 }
 
-/// Why the state is not all in memory, or not known, as a word for the host; `None` if it can be compared.
+/// Why the state is not all in memory, or not known, as a word for the host; `None` if it can be
+/// compared.
 fn obstacle() -> Option<u64> {
     let run = run();
     let of_run = [
@@ -210,8 +216,8 @@ fn has_noticeable_time() -> bool {
     run().timed && knowledge::are_clocks_read()
 }
 
-/// Whether the thread stands in the middle of a transition. What it does next does not follow from its
-/// operation.
+/// Whether the thread stands in the middle of a transition. What it does next does not follow from
+/// its operation.
 fn is_between_accesses(fiber: &Fiber) -> bool {
     fiber.status == ThreadStatus::AtAccess
 }
@@ -332,8 +338,8 @@ fn thread(tid: usize) -> u64 {
             u64::from_le_bytes(*private.name.last_chunk().unwrap_or(&[0; 8])),
         ],
     );
-    // Thread-specific data and affinities lie in tables by run-local numbers, which follow from the order of
-    // creation.
+    // Thread-specific data and affinities lie in tables by run-local numbers, which follow from the
+    // order of creation.
     let row = if keys().is_used(tid) || run().has_affinities { 1 + tid as u64 } else { 0 };
     let hash = words(hash, &[net::digest::of_thread(fiber), timeouts::rests(fiber), row]);
     if is_party(fiber) {
@@ -407,8 +413,8 @@ fn threads() -> (&'static [ThreadMemory], &'static [LiveStack]) {
     (&list[..*len], &stacks[..*len])
 }
 
-/// Adds what the pages that were written hold now, where that differs from the root; false if that is
-/// too much.
+/// Adds what the pages that were written hold now, where that differs from the root; false if that
+/// is too much.
 fn memory(sum: &mut Sum) -> bool {
     let (table, stacks) = threads();
     let different = different();

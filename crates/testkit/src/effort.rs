@@ -1,10 +1,11 @@
 //! How many random examples a test tries. Tests with a fixed set of examples do not ask.
 
-/// Set by `./x test --more`. If it is a number above 1, it says how many times as many examples there are.
+/// Set by `./x test --more`. If it is a number above 1, it says how many times as many examples
+/// there are.
 pub const MORE: &str = "RADDLE_TEST_MORE";
 
-/// `FROM..TO`: tests of random programs try these seeds in place of their own, all of them. To look at a
-/// failure again, or for a campaign.
+/// `FROM..TO`: tests of random programs try these seeds in place of their own, all of them. To look
+/// at a failure again, or for a campaign.
 pub const SEEDS: &str = "RADDLE_TEST_SEEDS";
 
 /// The seeds that were asked for.

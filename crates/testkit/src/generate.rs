@@ -54,8 +54,8 @@ pub struct Knobs {
     pub sections: bool,
     /// Signal handlers that interrupt main, which works then.
     pub handlers: bool,
-    /// Heap blocks that threads hand to one another, and use when they are freed. Without `races` each live
-    /// one has one owner at a time.
+    /// Heap blocks that threads hand to one another, and use when they are freed. Without `races`
+    /// each live one has one owner at a time.
     pub heap: bool,
 }
 
@@ -179,7 +179,8 @@ const SCRATCH: usize = 4;
 const COUNTER: Reg = 8;
 /// Pointers to heap blocks that a body uses.
 const BLOCKS: usize = 2;
-/// Shared pointers: one that is only swapped, and one that is accessed plainly, under the first mutex.
+/// Shared pointers: one that is only swapped, and one that is accessed plainly, under the first
+/// mutex.
 const LINKS: usize = 2;
 const SWAPPED: usize = 0;
 const GUARDED: usize = 1;
@@ -523,8 +524,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Gives a block away by a shared pointer, or takes one. With races the giver or the former owner may
-    /// keep it, and there may be no mutex.
+    /// Gives a block away by a shared pointer, or takes one. With races the giver or the former
+    /// owner may keep it, and there may be no mutex.
     fn hand_over(&mut self, own: Pointer, out: &mut Vec<Stmt>) {
         let careless = self.knobs.races && self.rng.below(2) == 0;
         let is_held = self.held.contains(&0);

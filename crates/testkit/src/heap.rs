@@ -1,11 +1,12 @@
 //! The heap of a running program, as the runtime lays it out.
 //!
-//! Each thread has an arena, so that addresses depend on its own history only. A small block is never used
-//! again: programs are too short for that. A large one is used again by the thread that owns its arena, at
-//! once if that thread frees it, otherwise behind a join or a creation that orders the two.
+//! Each thread has an arena, so that addresses depend on its own history only. A small block is
+//! never used again: programs are too short for that. A large one is used again by the thread that
+//! owns its arena, at once if that thread frees it, otherwise behind a join or a creation that
+//! orders the two.
 //!
-//! A block is known by a handle: its address above the start of the heap, in units of 16 bytes. 0 is the
-//! null pointer.
+//! A block is known by a handle: its address above the start of the heap, in units of 16 bytes. 0
+//! is the null pointer.
 
 use std::collections::BTreeMap;
 
@@ -119,8 +120,8 @@ impl Heap {
         Freed::Block(size)
     }
 
-    /// What one thread has freed happens before what another one, with this arena, allocates: blocks of
-    /// the arena can be used again, the others are passed on.
+    /// What one thread has freed happens before what another one, with this arena, allocates:
+    /// blocks of the arena can be used again, the others are passed on.
     pub fn inherit(&mut self, from: Vec<Handle>, arena: u16, foreign: &mut Vec<Handle>) {
         for handle in from.into_iter().rev() {
             if owner(handle) == arena {

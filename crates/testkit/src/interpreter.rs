@@ -38,8 +38,8 @@ pub(super) struct Interpreter {
     memory: Vec<i32>,
     heap: Heap,
     threads: Vec<Thread>,
-    /// Whether executions get keys of their states, and reads before which threads are held get numbers,
-    /// as a native target does it.
+    /// Whether executions get keys of their states, and reads before which threads are held get
+    /// numbers, as a native target does it.
     pub keys: bool,
     /// Those numbers, by the state of the reading thread. They outlive a run.
     pub held_reads: BTreeMap<u64, u16>,
@@ -562,8 +562,8 @@ impl Interpreter {
         self.threads[usize::from(number)].pointers[pointer_of(pointer)]
     }
 
-    /// Does something with a heap block or a shared pointer, and says what is accessed: nothing if the
-    /// block is freed already.
+    /// Does something with a heap block or a shared pointer, and says what is accessed: nothing if
+    /// the block is freed already.
     fn touch_heap(&mut self, op: &AbstractOp, number: u16) -> Option<(AccessKind, u64, u64)> {
         let thread = &mut self.threads[usize::from(number)];
         let word = u64::from(WORD);

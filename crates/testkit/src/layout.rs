@@ -1,7 +1,7 @@
 //! Addresses of a program's objects.
 //!
-//! Integers lie as in C: arrays of 4-byte elements, each array at the start of an 8-byte cell. Shared
-//! pointers come behind them.
+//! Integers lie as in C: arrays of 4-byte elements, each array at the start of an 8-byte cell.
+//! Shared pointers come behind them.
 
 use super::program::AbstractProgram;
 

@@ -66,7 +66,8 @@ impl MemoryTarget {
         self
     }
 
-    /// Makes it know what another one has learnt: the numbers of reads before which threads are held.
+    /// Makes it know what another one has learnt: the numbers of reads before which threads are
+    /// held.
     #[must_use]
     pub fn knowing(mut self, other: &MemoryTarget) -> Self {
         self.interpreter.held_reads.clone_from(&other.interpreter.held_reads);

@@ -171,7 +171,8 @@ impl Lowering<'_> {
     }
 }
 
-/// The next part of an operation of which this was one. `kind`: of the mutex that a wait takes again.
+/// The next part of an operation of which this was one. `kind`: of the mutex that a wait takes
+/// again.
 pub(super) fn next_part(op: &Operation, kind: MutexKind) -> Option<Operation> {
     match *op {
         Operation::Cond(CondOp { cond, action: CondAction::Wait { mutex, timed } }) => {

@@ -2,8 +2,8 @@
 //!
 //! Compiled with `-O0`, the program makes exactly the transitions of the abstract one, and no data
 //! access that the abstract one does not make: registers and handles are locals whose address is
-//! never taken. An optimising compiler leaves accesses out, unless they are volatile, and all that does
-//! not reach a result ([`Style`]).
+//! never taken. An optimising compiler leaves accesses out, unless they are volatile, and all that
+//! does not reach a result ([`Style`]).
 
 use std::fmt::Write as _;
 

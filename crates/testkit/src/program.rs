@@ -144,12 +144,13 @@ pub enum AbstractOp {
     SectionBegin,
     /// Ends it.
     SectionEnd,
-    /// The thread delivers a signal to main: it suspends main until [`AbstractOp::HandlerReturn`]. What is
-    /// between is the handler.
+    /// The thread delivers a signal to main: it suspends main until [`AbstractOp::HandlerReturn`].
+    /// What is between is the handler.
     HandlerBegin,
     /// Main goes on.
     HandlerReturn,
-    /// Allocates a heap block, which holds one integer; its thread may use a large one again once it is freed.
+    /// Allocates a heap block, which holds one integer; its thread may use a large one again once
+    /// it is freed.
     Allocate {
         /// Receives its address.
         into: Pointer,

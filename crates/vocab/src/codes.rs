@@ -137,11 +137,11 @@ byte_enum! {
         AsyncSignalUnsafe = 32,
         /// A signal handler has changed `errno`.
         SignalErrno = 33,
-        /// An access to the stack of another thread where it has no frame any more, or, if the second operand is
-        /// 1, to the thread-local storage of one that has ended.
+        /// An access to the stack of another thread where it has no frame any more, or, if the
+        /// second operand is 1, to the thread-local storage of one that has ended.
         DeadFrame = 34,
-        /// A block is given back in another way than it was allocated, or with another size. The second operand:
-        /// see [`HeapCalls`](crate::HeapCalls).
+        /// A block is given back in another way than it was allocated, or with another size. The
+        /// second operand: see [`HeapCalls`](crate::HeapCalls).
         MismatchedFree = 35,
     }
 }
@@ -167,8 +167,8 @@ byte_enum! {
         Assumed = 7,
         /// It followed its schedule and stopped where the schedule ends, as the request asked.
         Stopped = 8,
-        /// A thread went round and round without an effect while others could run: the bound on such
-        /// rounds stopped it.
+        /// A thread went round and round without an effect while others could run: the bound on
+        /// such rounds stopped it.
         Idle = 9,
     }
 }

@@ -1,5 +1,5 @@
-//! How many bytes the synchronising objects of glibc take. The runtime compares them with those of the
-//! C library.
+//! How many bytes the synchronising objects of glibc take. The runtime compares them with those of
+//! the C library.
 
 /// `pthread_mutex_t` on x86-64. On aarch64 it ends with eight bytes of padding more.
 pub const MUTEX: u64 = 40;

@@ -1,10 +1,10 @@
 //! Signal handlers as threads of the search.
 //!
-//! A signal that may arrive at any moment is delivered by a thread of the runtime, its *courier*. The
-//! courier waits until the signal may be delivered, suspends the thread that the signal interrupts, runs
-//! the handler in its place, and lets it go on. The last component of a courier's spawn path lies beyond
-//! those of all threads that its creator creates by itself, so the names of these do not depend on
-//! signals.
+//! A signal that may arrive at any moment is delivered by a thread of the runtime, its *courier*.
+//! The courier waits until the signal may be delivered, suspends the thread that the signal
+//! interrupts, runs the handler in its place, and lets it go on. The last component of a courier's
+//! spawn path lies beyond those of all threads that its creator creates by itself, so the names of
+//! these do not depend on signals.
 //!
 //! | bits of `arg` | |
 //! |---|---|
@@ -75,8 +75,8 @@ pub const fn of_place(pc: u64) -> Option<u8> {
     if pc & !0xff == PLACES { Some(pc as u8) } else { None }
 }
 
-/// How the place of a delivery begins, in words; the name of the signal follows. No function has such a
-/// name.
+/// How the place of a delivery begins, in words; the name of the signal follows. No function has
+/// such a name.
 pub const PREFIX: &str = "handler of ";
 
 /// Names of signals, by number.

@@ -1,4 +1,5 @@
-//! The ways in which a program allocates and frees: what one has given, only its counterpart may free.
+//! The ways in which a program allocates and frees: what one has given, only its counterpart may
+//! free.
 
 use crate::byte_enum;
 
@@ -44,14 +45,16 @@ impl HeapWay {
     }
 }
 
-/// Second operand of a `BadFree`: the block was freed before, and an access follows that ends it again.
+/// Second operand of a `BadFree`: the block was freed before, and an access follows that ends it
+/// again.
 pub const FREED_AGAIN: u64 = 1;
 
-/// As [`FREED_AGAIN`], but no access follows: where accesses are transitions, this one is none, so that no
-/// schedule could stop before it.
+/// As [`FREED_AGAIN`], but no access follows: where accesses are transitions, this one is none, so
+/// that no schedule could stop before it.
 pub const FREED_BEFORE: u64 = 2;
 
-/// How a block was allocated, how it is freed, and the size that it is freed with; 0 if none is given.
+/// How a block was allocated, how it is freed, and the size that it is freed with; 0 if none is
+/// given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeapCalls {
     /// How it was allocated.

@@ -29,8 +29,8 @@
 pub const SECOND_SHARES: u64 = 1 << 10;
 /// The operation may change what a channel is ready for: it shares [`READINESS`].
 pub const MAKES_READY: u64 = 1 << 31;
-/// The thing that stands for what any channel is ready for. Operations on channels share it, and a wait
-/// for several observes it. It is even, and beyond the lists.
+/// The thing that stands for what any channel is ready for. Operations on channels share it, and a
+/// wait for several observes it. It is even, and beyond the lists.
 pub const READINESS: u32 = 1 << 31;
 /// Orders no memory.
 pub const UNORDERED: u64 = 1 << 12;
@@ -84,10 +84,11 @@ pub const NO_DESCRIPTOR: u16 = DESCRIPTOR as u16;
 
 /// All pending signals, which are one object.
 pub const SIGNALS: u64 = file(0);
-/// The thing that stands for which threads there are to take a signal that is sent to the process: those
-/// that were created and have not ended. It is even, and between the lists and the endpoints.
+/// The thing that stands for which threads there are to take a signal that is sent to the process:
+/// those that were created and have not ended. It is even, and between the lists and the endpoints.
 pub const TAKERS: u32 = 1 << 16;
-/// The thing that stands for the handlers of `exit` and `quick_exit`. It lies where [`TAKERS`] does.
+/// The thing that stands for the handlers of `exit` and `quick_exit`. It lies where [`TAKERS`]
+/// does.
 pub const EXIT_HANDLERS: u32 = TAKERS + 2;
 /// All sockets that are connected by address, which are one object.
 pub const NETWORK: u64 = FILES - 1;
@@ -133,8 +134,8 @@ impl ChannelKind {
     }
 }
 
-/// A socket, an address or a queue that the runtime models itself, as a thing. Such things are even and
-/// beyond the lists; the highest bit that is set says what it is.
+/// A socket, an address or a queue that the runtime models itself, as a thing. Such things are even
+/// and beyond the lists; the highest bit that is set says what it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Endpoint {
     /// A socket that is bound to no address, and the connection that it makes; the bits of a hash.
@@ -325,7 +326,8 @@ pub const fn file(thing: u32) -> u64 {
     FILES | thing as u64
 }
 
-/// What stands for the number of a descriptor, whatever it refers to. It is even, and beyond the lists.
+/// What stands for the number of a descriptor, whatever it refers to. It is even, and beyond the
+/// lists.
 #[must_use]
 pub const fn number(descriptor: u16) -> u64 {
     file(READINESS | (descriptor as u32 + 1) << 1)

@@ -34,8 +34,8 @@ pub use words::Words;
 /// Addresses at which the runtime allocates the program's heap blocks, and nothing else.
 pub const HEAP: core::ops::Range<u64> = 0x6000_0000_0000..0x6200_0000_0000;
 
-/// The same in targets for processors whose kernels may have addresses of 39 bits only (aarch64). No
-/// program on another processor has memory there.
+/// The same in targets for processors whose kernels may have addresses of 39 bits only (aarch64).
+/// No program on another processor has memory there.
 pub const SMALL_HEAP: core::ops::Range<u64> = 0x08_0000_0000..0x28_0000_0000;
 
 /// Addresses that stand for file descriptors: a use of one reads there, its end writes there.
@@ -45,7 +45,8 @@ pub const DESCRIPTORS: core::ops::Range<u64> = 0x6300_0000_0000..0x6301_0000_000
 /// has memory at this address.
 pub const SECTION: u64 = 0x1000;
 
-/// In place of a choice of a schedule: the thread makes no transition, and none behind the schedule either.
+/// In place of a choice of a schedule: the thread makes no transition, and none behind the schedule
+/// either.
 pub const HOLD: u16 = u16::MAX - 1;
 
 /// What is a transition.

@@ -3,8 +3,8 @@
 use crate::byte_enum;
 
 byte_enum! {
-    /// A change of mapped pages. Two of them, or one and an access by another thread, must be ordered
-    /// where the access would fail, or find something else, in another order.
+    /// A change of mapped pages. Two of them, or one and an access by another thread, must be
+    /// ordered where the access would fail, or find something else, in another order.
     MappingChange {
         /// The pages are gone: `munmap`, the old place of `mremap`, `sbrk` downwards, `shmdt`.
         Unmap = 0,
@@ -26,7 +26,8 @@ byte_enum! {
         GrantedRead = 8,
         /// There is memory that the kernel has handed out: what was there before is another one.
         Fresh = 9,
-        /// The call asks for other rights. What that changes depends on what other threads have asked for.
+        /// The call asks for other rights. What that changes depends on what other threads have
+        /// asked for.
         Ask = 10,
         /// The thread whose stack or thread-local storage it was has ended.
         ThreadEnd = 11,
@@ -67,8 +68,8 @@ impl MappingChange {
         }
     }
 
-    /// Whether two changes by different threads must be ordered. Two that drop what pages hold need not be;
-    /// nor need those that give rights.
+    /// Whether two changes by different threads must be ordered. Two that drop what pages hold need
+    /// not be; nor need those that give rights.
     #[must_use]
     pub const fn conflicts(self, other: MappingChange) -> bool {
         use MappingChange::{Ask, Discard, Forbid, Fresh, Replace, Seal, ThreadEnd, Unmap};

@@ -68,8 +68,8 @@ byte_enum! {
         /// obj: condition variable, arg: mutex. Second half of a wait without time-out: enabled
         /// while the mutex is free and the thread was woken, or may wake spuriously.
         CondReacquire = 34,
-        /// obj: condition variable. One successor per waiter. value: set of the threads that it woke,
-        /// old: number of its successors.
+        /// obj: condition variable. One successor per waiter. value: set of the threads that it
+        /// woke, old: number of its successors.
         Signal = 35,
         /// obj: condition variable.
         Broadcast = 36,
@@ -137,8 +137,8 @@ byte_enum! {
         Write = 91,
         /// obj: block, arg: size. Returning a heap block, as a transition.
         Free = 92,
-        /// obj: first byte, arg: size, with a `MappingChange` in the highest 8 bits. A change of mapped
-        /// memory, as a transition (access granularity).
+        /// obj: first byte, arg: size, with a `MappingChange` in the highest 8 bits. A change of
+        /// mapped memory, as a transition (access granularity).
         Mapping = 93,
 
         /// obj: identity of what is read, written or looked up, arg: see `io`. Input or output that
@@ -149,8 +149,8 @@ byte_enum! {
         /// value: which of them, old: what the program got.
         Choose = 96,
 
-        /// A handler of the program begins, in a thread of its own that acts for another one. arg: see
-        /// `handler`. Enabled while the signal is pending and not blocked.
+        /// A handler of the program begins, in a thread of its own that acts for another one. arg:
+        /// see `handler`. Enabled while the signal is pending and not blocked.
         Deliver = 97,
         /// The handler has returned, and the interrupted thread goes on. arg: see `handler`.
         HandlerReturn = 98,

@@ -1,9 +1,9 @@
 //! Scripted parties: the other sides of connections, played by threads of the runtime.
 //!
-//! A party is a child of main. The last component of its spawn path lies beyond those of all threads
-//! that main creates itself, so the names of the program's threads do not depend on the parties, and
-//! their ranks come first. In the place of code addresses stand lines of scripts, beyond all addresses
-//! that programs have.
+//! A party is a child of main. The last component of its spawn path lies beyond those of all
+//! threads that main creates itself, so the names of the program's threads do not depend on the
+//! parties, and their ranks come first. In the place of code addresses stand lines of scripts,
+//! beyond all addresses that programs have.
 
 use core::fmt;
 

@@ -17,11 +17,11 @@ pub enum Policy {
     /// `LeastRank`: no preemption.
     Stay,
     /// As `LeastRank`, but threads whose operation only gives come first
-    /// ([`OpKind::gives`](crate::OpKind::gives)). For searches that recognise states: the fewer states
-    /// differ only in what was given, the more are alike. Runs get the keys of their states.
+    /// ([`OpKind::gives`](crate::OpKind::gives)). For searches that recognise states: the fewer
+    /// states differ only in what was given, the more are alike. Runs get the keys of their states.
     GiveFirst {
-        /// Threads whose next operations come last, a bit for each run-local number: the search knows
-        /// what would follow.
+        /// Threads whose next operations come last, a bit for each run-local number: the search
+        /// knows what would follow.
         last: u64,
     },
     /// Uniformly among all that can step (time-outs included).
@@ -138,8 +138,8 @@ impl Chooser {
         thread < 64 && self.last >> thread & 1 != 0
     }
 
-    /// The thread with this run-local number was chosen: from now on it is as good as others. So are all
-    /// after many choices: the threads that are chosen may wait for them.
+    /// The thread with this run-local number was chosen: from now on it is as good as others. So
+    /// are all after many choices: the threads that are chosen may wait for them.
     pub const fn note_choice(&mut self, thread: usize) {
         self.choices = self.choices.saturating_add(1);
         if self.choices >= LONG {

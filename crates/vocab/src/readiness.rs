@@ -9,11 +9,12 @@
 //! | 40..44 | of each queue in `old`: whether it is ready, and whether that is known |
 //! | 44..60 | the number of the descriptor of a connection that it makes or ends, plus 1, and whether it ends |
 //!
-//! Two numbers of 16 bits in `old` are the descriptors of queues of `epoll` that the operation changes
-//! beside the things of its operands, plus 1.
+//! Two numbers of 16 bits in `old` are the descriptors of queues of `epoll` that the operation
+//! changes beside the things of its operands, plus 1.
 //!
-//! All operations that change the readiness of a thing depend on one another. So in every order that
-//! keeps the order of dependent operations, a thing is ready for what its last operation has left.
+//! All operations that change the readiness of a thing depend on one another. So in every order
+//! that keeps the order of dependent operations, a thing is ready for what its last operation has
+//! left.
 
 use crate::io::{self, ChannelKind, Endpoint};
 
@@ -55,8 +56,8 @@ impl Readiness {
         self.0 |= 1 << (8 + bit) | (holds as u16) << bit;
     }
 
-    /// Of a channel that no operation has touched: a pipe is empty, and so is a pair of sockets. Nothing is known
-    /// of others.
+    /// Of a channel that no operation has touched: a pipe is empty, and so is a pair of sockets.
+    /// Nothing is known of others.
     #[must_use]
     pub fn at_first(thing: u64) -> Readiness {
         let mut first = Readiness::default();
@@ -155,8 +156,8 @@ impl IoEffect {
         IoCondition::unpack(self.condition)
     }
 
-    /// Adds a queue that is changed, and whether it is ready, if that is known. False if there is no
-    /// room for it.
+    /// Adds a queue that is changed, and whether it is ready, if that is known. False if there is
+    /// no room for it.
     #[must_use]
     pub fn add_queue(&mut self, descriptor: u16, is_ready: Option<bool>) -> bool {
         let Some(at) = self.queues.iter().position(|&queue| queue == 0) else { return false };
@@ -171,8 +172,8 @@ impl IoEffect {
         self.number = (descriptor + 1) << 1 | u16::from(is_end);
     }
 
-    /// What stands for the number of a descriptor that it makes or ends, and whether it ends: a connection
-    /// that gets a number comes behind the end of the one that had it before.
+    /// What stands for the number of a descriptor that it makes or ends, and whether it ends: a
+    /// connection that gets a number comes behind the end of the one that had it before.
     #[must_use]
     pub fn number(&self) -> Option<(u64, bool)> {
         let descriptor = (self.number >> 1).checked_sub(1)?;

@@ -15,7 +15,8 @@ pub const XOR: u8 = 5;
 /// Not and.
 pub const NAND: u8 = 6;
 
-/// Set if the write goes on with release sequences of its own thread, as in C and in C++ before C++20.
+/// Set if the write goes on with release sequences of its own thread, as in C and in C++ before
+/// C++20.
 pub const CONTINUES: u8 = 0x80;
 
 /// The orders of a compare-exchange.

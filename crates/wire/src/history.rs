@@ -1,5 +1,6 @@
-//! Stores of atomic locations, for memory models in which an operation may read others than the last
-//! one. Only the runtime reads and writes them. They are in the shared file because no run restores that.
+//! Stores of atomic locations, for memory models in which an operation may read others than the
+//! last one. Only the runtime reads and writes them. They are in the shared file because no run
+//! restores that.
 
 use core::sync::atomic::{AtomicU32, AtomicU64};
 

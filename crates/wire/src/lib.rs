@@ -138,7 +138,8 @@ pub mod config_flag {
     pub const SECTIONS: u32 = 32;
     /// Stop a run in which a thread goes round without an effect while others could run.
     pub const BOUND_ROUNDS: u32 = 64;
-    /// Sockets that are connected by address are the kernel's, so that other processes can be reached.
+    /// Sockets that are connected by address are the kernel's, so that other processes can be
+    /// reached.
     pub const REAL_SOCKETS: u32 = 128;
     /// Input and output of streams may transfer fewer bytes than are there.
     pub const PARTIAL_IO: u32 = 256;
@@ -150,18 +151,19 @@ pub mod config_flag {
     pub const RECORD_PEERS: u32 = 2048;
     /// Neighbouring accesses of one place are one record.
     pub const JOIN_ACCESSES: u32 = 4096;
-    /// The program is emulated: what the kernel says about the size of the process includes the emulator.
+    /// The program is emulated: what the kernel says about the size of the process includes the
+    /// emulator.
     pub const EMULATED: u32 = 8192;
     /// The program has no hooks, and a plug-in of the emulator records its memory accesses
     /// ([`crate::observed`]).
     pub const OBSERVED: u32 = 1 << 14;
-    /// The stores of atomic locations are kept, and a schedule says which of them an operation reads, and
-    /// where it puts its own.
+    /// The stores of atomic locations are kept, and a schedule says which of them an operation
+    /// reads, and where it puts its own.
     pub const KEEP_STORES: u32 = 1 << 15;
 }
 
-/// The signal by which the host asks a program without hooks to let another thread run: the last one,
-/// which programs hardly use.
+/// The signal by which the host asks a program without hooks to let another thread run: the last
+/// one, which programs hardly use.
 pub const PREEMPTION: i32 = 64;
 
 /// What the host fixes before the target starts.
@@ -334,12 +336,13 @@ pub mod limit {
     pub const PROTECTION: u64 = 1 << 27;
     /// The same memory was mapped at two addresses.
     pub const VIEWS: u64 = 1 << 28;
-    /// A run was stopped because a thread waited in a loop that leaves something behind in each round.
+    /// A run was stopped because a thread waited in a loop that leaves something behind in each
+    /// round.
     pub const COUNTED_ROUNDS: u64 = 1 << 29;
 }
 
-/// Why a state has no key. The word of a record of a key whose first word is 0: one of these, the thread that
-/// is the reason in the next byte, and its program counter above.
+/// Why a state has no key. The word of a record of a key whose first word is 0: one of these, the
+/// thread that is the reason in the next byte, and its program counter above.
 pub mod no_key {
     /// The run has no snapshot to be compared with.
     pub const NO_SNAPSHOT: u8 = 1;
@@ -467,9 +470,9 @@ pub struct PollRound {
     pub pieces: [[AtomicU64; 2]; POLL_PIECES],
 }
 
-/// What the runtime has learned about spin loops and atomic operations, kept from run to run. Only the
-/// runtime reads it, and only the runtime writes it once runs are made. It is in the shared file so that forked
-/// runs and the parent share it.
+/// What the runtime has learned about spin loops and atomic operations, kept from run to run. Only
+/// the runtime reads it, and only the runtime writes it once runs are made. It is in the shared
+/// file so that forked runs and the parent share it.
 #[repr(C)]
 pub struct SpinKnowledge {
     /// Whether a thread was seen to return to a read without having changed anything.
@@ -521,10 +524,10 @@ pub struct SpinKnowledge {
 pub struct Segment {
     /// Run-local number of the thread: order of creation in this run, main is 0.
     pub tid: u16,
-    /// For a first transition that has several successors: which; [`NO_CHOICE`] for the default. For an
-    /// atomic operation of a target that keeps stores: how many of them stand behind the one that it
-    /// reads, or behind the place of its own. [`raddle_vocab::HOLD`], with no steps: the thread makes no
-    /// transition any more.
+    /// For a first transition that has several successors: which; [`NO_CHOICE`] for the default.
+    /// For an atomic operation of a target that keeps stores: how many of them stand behind the one
+    /// that it reads, or behind the place of its own. [`raddle_vocab::HOLD`], with no steps: the
+    /// thread makes no transition any more.
     pub choice: u16,
     /// Transitions to make.
     pub steps: u32,

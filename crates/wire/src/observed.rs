@@ -1,6 +1,6 @@
 //! What the runtime shares with the plug-in for the emulator, which records the memory accesses of
-//! programs that were not built with raddle. Both are in one process and one thread: the plug-in acts
-//! while the program's code runs, the runtime while its own does.
+//! programs that were not built with raddle. Both are in one process and one thread: the plug-in
+//! acts while the program's code runs, the runtime while its own does.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
@@ -60,8 +60,8 @@ impl Hot {
 /// Changes with the meaning of anything here.
 pub const VERSION: u64 = 2;
 
-/// The number of the system call by which the runtime tells the plug-in where its [`Port`] is. The kernel
-/// has no such call.
+/// The number of the system call by which the runtime tells the plug-in where its [`Port`] is. The
+/// kernel has no such call.
 pub const ATTACH: i64 = 0x5241_4444;
 
 /// What the signal carries by which the plug-in asks for the runtime.
@@ -100,8 +100,8 @@ pub struct Port {
 /// Accesses between two transitions that can be kept.
 pub const MAX_RECENT: usize = 1 << 13;
 
-/// The accesses of the running thread since the runtime has looked at them last, while values are hashed
-/// ([`Hot::hashing`]): the detection of loops that wait busily needs them.
+/// The accesses of the running thread since the runtime has looked at them last, while values are
+/// hashed ([`Hot::hashing`]): the detection of loops that wait busily needs them.
 #[repr(C)]
 pub struct RecentAccesses {
     /// How many there are; more than there is room for: some are missing.
@@ -143,12 +143,12 @@ pub const NOT_MODELLED: u64 = 1 << 63;
 /// Of an entry of [`AtomicCode::sites`]: its address.
 pub const SITE_ADDRESS: u64 = (1 << 56) - 1;
 
-/// The byte that stands in the place of the first one of an instruction that the runtime makes itself: it
-/// traps.
+/// The byte that stands in the place of the first one of an instruction that the runtime makes
+/// itself: it traps.
 pub const TRAP: u8 = 0xcc;
 
-/// What is known of the atomic operations of an observed program: instructions that are to be scheduling
-/// points, and bytes whose accesses are atomic. It only grows.
+/// What is known of the atomic operations of an observed program: instructions that are to be
+/// scheduling points, and bytes whose accesses are atomic. It only grows.
 #[repr(C)]
 pub struct AtomicCode {
     /// Entries of `sites` in use.
@@ -157,10 +157,11 @@ pub struct AtomicCode {
     pub ranges_used: AtomicU32,
     /// Instructions, in the order in which they were met.
     pub sites: [AtomicU64; MAX_SITES],
-    /// Code whose accesses are atomic operations of the source, by start and end, in order of address.
+    /// Code whose accesses are atomic operations of the source, by start and end, in order of
+    /// address.
     pub ranges: [[AtomicU64; 2]; MAX_RANGES],
-    /// Granules of 8 bytes: number, a bit for each byte of which debug information says that it belongs to an atomic
-    /// variable, and a bit for each byte that belongs to one.
+    /// Granules of 8 bytes: number, a bit for each byte of which debug information says that it
+    /// belongs to an atomic variable, and a bit for each byte that belongs to one.
     pub places: [AtomicU64; MAX_PLACES],
     /// Hashes of granules that were accessed plainly, in any run.
     pub touched: [AtomicU64; TOUCHED_WORDS],
@@ -169,12 +170,13 @@ pub struct AtomicCode {
 /// Bytes of a granule, of which an entry of [`AtomicCode::places`] has a bit each.
 const GRANULE: u64 = 8;
 
-/// Of an entry of [`AtomicCode::places`]: where the bits begin of bytes that debug information names, and the number
-/// of the granule.
+/// Of an entry of [`AtomicCode::places`]: where the bits begin of bytes that debug information
+/// names, and the number of the granule.
 const NAMED: u32 = 8;
 const NUMBER: u32 = 16;
 
-/// A granule and the bytes of it that an access of up to 8 bytes touches, and those of the next one.
+/// A granule and the bytes of it that an access of up to 8 bytes touches, and those of the next
+/// one.
 fn granules(address: u64, size: u64) -> [(u64, u8); 2] {
     let (granule, offset) = (address / GRANULE, address % GRANULE);
     let bytes = (0xff_u16 >> (GRANULE - size.clamp(1, GRANULE))) << offset;
@@ -255,7 +257,8 @@ impl AtomicCode {
         entries.into_iter().find(|place| is_its(&place.load(Ordering::Relaxed)))
     }
 
-    /// Whether any of the bytes belong to an atomic variable. Sizes above 8 are looked up by their first 8.
+    /// Whether any of the bytes belong to an atomic variable. Sizes above 8 are looked up by their
+    /// first 8.
     #[inline]
     pub fn is_place(&self, address: u64, size: u64) -> bool {
         self.is_any(address, size, 0)
@@ -274,7 +277,8 @@ impl AtomicCode {
         })
     }
 
-    /// The bytes belong to an atomic variable; whether that was not known. `None` if there is no room.
+    /// The bytes belong to an atomic variable; whether that was not known. `None` if there is no
+    /// room.
     pub fn add_place(&self, address: u64, size: u64) -> Option<bool> {
         self.add(address, size, false)
     }

@@ -49,22 +49,22 @@ pub const TEXT: u8 = 137;
 /// The thread got a name.
 pub const THREAD_NAME: u8 = 138;
 /// Return addresses on the thread's stack, innermost first, if the job asked for detail. Follows a
-/// parked access, a failure, a misuse or a step, and is at the end, with [`flag::PENDING`], for each
-/// thread that has not ended.
+/// parked access, a failure, a misuse or a step, and is at the end, with [`flag::PENDING`], for
+/// each thread that has not ended.
 pub const STACK: u8 = 139;
 /// Stack and frame pointer of the innermost frames of the stack before it, two words for each.
 pub const FRAMES: u8 = 140;
 /// The key of the state behind the steps before it, if the job asked for keys; 0: the state cannot
 /// be compared with others. With [`flag::PENDING`]: none of the run's states can.
 pub const KEY: u8 = 141;
-/// About a read in a spin loop, with the state of its thread there. The step before was such a read. With
-/// [`flag::AWAIT`]: the thread would only go round again if it read the value. With [`flag::PENDING`],
-/// too: so it is at the end of the run.
+/// About a read in a spin loop, with the state of its thread there. The step before was such a
+/// read. With [`flag::AWAIT`]: the thread would only go round again if it read the value. With
+/// [`flag::PENDING`], too: so it is at the end of the run.
 pub const AWAIT: u8 = 142;
 
-/// What the step before it, an atomic operation, is beside its record: how it combines or its orders
-/// ([`raddle_vocab::update`]), and with what. Count: how many stores stand behind the one that it read, or
-/// behind the place of its own.
+/// What the step before it, an atomic operation, is beside its record: how it combines or its
+/// orders ([`raddle_vocab::update`]), and with what. Count: how many stores stand behind the one
+/// that it read, or behind the place of its own.
 pub const ATOMIC_DETAIL: u8 = 143;
 
 /// Mapped memory has changed.

@@ -66,7 +66,8 @@ pub struct ScriptParty {
     pub address_len: u32,
     /// Where a client connects to, and where a peer is.
     pub address: [u8; ADDRESS_BYTES],
-    /// The name by which the program looks a peer up, zero-terminated; empty if it has only its address.
+    /// The name by which the program looks a peer up, zero-terminated; empty if it has only its
+    /// address.
     pub host: [u8; HOST_BYTES],
 }
 

@@ -1,6 +1,7 @@
 //! What the connections of a program carry, as the runtime writes it to a file for the host
-//! (`raddle run --record-peers`). The file is a sequence of entries, each followed by its bytes, in the
-//! order in which things happened. Its path stands in the place of the bytes of scripts, zero-terminated.
+//! (`raddle run --record-peers`). The file is a sequence of entries, each followed by its bytes, in
+//! the order in which things happened. Its path stands in the place of the bytes of scripts,
+//! zero-terminated.
 
 /// The head of an entry.
 #[repr(C)]
@@ -23,8 +24,8 @@ pub const ENTRY_BYTES: usize = size_of::<TapEntry>();
 
 /// What happened, in [`TapEntry::kind`].
 pub mod kind {
-    /// A connection was accepted. The bytes: its own address, and that of the other end, each behind
-    /// its length (one byte).
+    /// A connection was accepted. The bytes: its own address, and that of the other end, each
+    /// behind its length (one byte).
     pub const ACCEPTED: u32 = 1;
     /// A connection was made. The bytes: as for [`ACCEPTED`].
     pub const CONNECTED: u32 = 2;
@@ -48,6 +49,7 @@ pub mod kind {
     pub const UNSEEN: u32 = 11;
     /// A datagram socket was used.
     pub const DATAGRAM: u32 = 12;
-    /// The program listens at a port of the system's choice. The bytes: its address behind its length.
+    /// The program listens at a port of the system's choice. The bytes: its address behind its
+    /// length.
     pub const ANY_PORT: u32 = 13;
 }

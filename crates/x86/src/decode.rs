@@ -465,13 +465,14 @@ fn implied(opcode: u8, prefixes: Prefixes) -> (u32, u32) {
     }
 }
 
-/// Operands of one byte: the numbers from 4 to 7 may mean the second byte of one of the first four registers.
+/// Operands of one byte: the numbers from 4 to 7 may mean the second byte of one of the first four
+/// registers.
 fn second_byte(registers: u32, prefixes: Prefixes) -> u32 {
     if prefixes.rex == 0 { (registers & 0xf0) >> 4 } else { 0 }
 }
 
-/// Whether the register that the last bits of the ModRM byte name, and the one that the middle bits name, are
-/// operands of one byte.
+/// Whether the register that the last bits of the ModRM byte name, and the one that the middle bits
+/// name, are operands of one byte.
 fn one_byte(opcode: u8, is_extended: bool) -> (bool, bool) {
     match (is_extended, opcode) {
         (false, 0x00..=0x3f) => (opcode & 5 == 0, opcode & 5 == 0),

@@ -1,9 +1,9 @@
-//! Instructions that access memory by one ordinary operand: where it is, what they do to it, and the same
-//! instruction with another operand. So a runtime can make the instruction itself.
+//! Instructions that access memory by one ordinary operand: where it is, what they do to it, and
+//! the same instruction with another operand. So a runtime can make the instruction itself.
 //!
-//! Known are those that compilers use for atomic variables of up to 16 bytes, with general registers. Left
-//! out are vector instructions, string instructions, those that use the stack, jumps, and bit offsets in
-//! registers (which reach beyond their operand).
+//! Known are those that compilers use for atomic variables of up to 16 bytes, with general
+//! registers. Left out are vector instructions, string instructions, those that use the stack,
+//! jumps, and bit offsets in registers (which reach beyond their operand).
 
 use crate::LONGEST;
 
@@ -86,7 +86,8 @@ pub enum Recognised {
     Fence(u8),
 }
 
-/// The first instruction of these bytes, if it accesses memory in a way that is known, or is a fence.
+/// The first instruction of these bytes, if it accesses memory in a way that is known, or is a
+/// fence.
 #[must_use]
 pub fn memory_instruction(bytes: &[u8]) -> Option<Recognised> {
     let code = &bytes[..bytes.len().min(LONGEST)];
@@ -258,7 +259,8 @@ fn extended(opcode: u8, middle: u8, prefixes: Prefixes) -> Option<Known> {
 }
 
 impl MemoryInstruction {
-    /// The same instruction without LOCK whose operand is `distance` bytes behind its own end, and its length.
+    /// The same instruction without LOCK whose operand is `distance` bytes behind its own end, and
+    /// its length.
     #[must_use]
     pub fn with_operand(&self, distance: impl FnOnce(usize) -> i32) -> ([u8; LONGEST], usize) {
         let mut code = [0; LONGEST];
@@ -290,7 +292,8 @@ impl MemoryInstruction {
         (self.opcode, self.opcode_len) == ([0x0f, 0xc7], 2)
     }
 
-    /// Whether it uses the stack pointer other than for its address: then it cannot be made elsewhere.
+    /// Whether it uses the stack pointer other than for its address: then it cannot be made
+    /// elsewhere.
     #[must_use]
     pub fn uses_stack_pointer(&self) -> bool {
         let has_register = !matches!(
@@ -400,7 +403,8 @@ mod tests {
         assert!(memory(&[0x48, 0x89, 0x27]).uses_stack_pointer());
         assert!(!memory(&[0x88, 0x27]).uses_stack_pointer());
         assert!(!memory(&[0x83, 0x27, 1]).uses_stack_pointer());
-        // Registers only; push, call and jump by memory; bts with a register; movsd; rep stos; a 32-bit address.
+        // Registers only; push, call and jump by memory; bts with a register; movsd; rep stos; a
+        // 32-bit address.
         let others: [&[u8]; 8] = [
             &[0x89, 0xc8],
             &[0xff, 0x37],

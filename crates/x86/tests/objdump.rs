@@ -107,7 +107,8 @@ impl CodeReader<X86> for Bytes<'_> {
     }
 }
 
-/// Leaves a scope by two ways, with one copy of what both do; only one of them goes on to read what is at 8.
+/// Leaves a scope by two ways, with one copy of what both do; only one of them goes on to read what
+/// is at 8.
 #[rustfmt::skip]
 const CLEANUP: &[u8] = &[
     0x85, 0xc0,                         //  0 test %eax,%eax
@@ -224,7 +225,8 @@ const POINTERS: &[u8] = &[
     0xc3,                         // 33 ret
 ];
 
-/// Keeps a pointer to what it writes at 8 for two records of accesses; then it reads through another one.
+/// Keeps a pointer to what it writes at 8 for two records of accesses; then it reads through
+/// another one.
 #[rustfmt::skip]
 const RECORDS: &[u8] = &[
     0x48, 0x8d, 0x5c, 0x24, 0x08, //  0 lea 8(%rsp),%rbx

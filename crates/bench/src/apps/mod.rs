@@ -1,7 +1,7 @@
-//! `./x bench apps [NAME...] [--json]`: real applications, built and checked. One table has what the tables of the
-//! papers have (Inspect, Table 2; PDP): program, lines, threads, executions, time, races, deadlocks, other
-//! errors, and what is known of the program. The other has the costs of one `raddle run`, beside those of
-//! ThreadSanitizer.
+//! `./x bench apps [NAME...] [--json]`: real applications, built and checked. One table has what
+//! the tables of the papers have (Inspect, Table 2; PDP): program, lines, threads, executions,
+//! time, races, deadlocks, other errors, and what is known of the program. The other has the costs
+//! of one `raddle run`, beside those of ThreadSanitizer.
 
 mod catalog;
 mod sources;

@@ -1,6 +1,6 @@
-//! Gets sources by the names of their packages. Source packages of the system come by way of the machine's own
-//! configuration: a copy of it that asks for sources, with lists and archives of its own, so that nothing
-//! of the system changes.
+//! Gets sources by the names of their packages. Source packages of the system come by way of the
+//! machine's own configuration: a copy of it that asks for sources, with lists and archives of its
+//! own, so that nothing of the system changes.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -100,7 +100,8 @@ fn has_ended(id: u32) -> bool {
     text.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with('Z'))
 }
 
-/// Reaps a child of this process. Its CPU time in seconds, and the peak of its largest process in bytes.
+/// Reaps a child of this process. Its CPU time in seconds, and the peak of its largest process in
+/// bytes.
 fn reap(id: u32) -> (f64, u64) {
     let mut status = 0;
     // SAFETY: plain old data for which all zeros is a value.

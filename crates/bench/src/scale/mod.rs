@@ -1,8 +1,9 @@
 //! One search by many workers: what sharing costs on this machine, and what it would give on more.
 //!
-//! Sizes of work items, the cost of one worker against a search by one process, and the time between two tasks are
-//! measured. The speed of up to 1,024 workers is simulated: search trees are recorded, and workers divide them as
-//! they do, with the times that were measured between two tasks.
+//! Sizes of work items, the cost of one worker against a search by one process, and the time
+//! between two tasks are measured. The speed of up to 1,024 workers is simulated: search trees are
+//! recorded, and workers divide them as they do, with the times that were measured between two
+//! tasks.
 
 mod measure;
 mod simulate;

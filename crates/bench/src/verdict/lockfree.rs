@@ -71,7 +71,8 @@ fn peer_row(title: &str, peer: &peers::PeerVerdict) -> String {
     format!("{title:<24} {:<9} {verdict:<11} {:>8.2} {runs:>9} {:>8}", peer.name, peer.seconds, "")
 }
 
-/// Runs of the default strategy and of `optimal` with more and more threads, as JSON and as a chart.
+/// Runs of the default strategy and of `optimal` with more and more threads, as JSON and as a
+/// chart.
 pub fn growth(place: &Path, out: &Path) -> Result<Vec<Value>, BenchError> {
     let (mut rows, mut lines) = (Vec::new(), Vec::new());
     for (name, most) in GROWING {

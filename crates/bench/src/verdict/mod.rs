@@ -1,5 +1,5 @@
-//! Time to a verdict: everyday programs, with the default options and with `optimal`; and programs that
-//! wait and retry, with every strategy and other checkers.
+//! Time to a verdict: everyday programs, with the default options and with `optimal`; and programs
+//! that wait and retry, with every strategy and other checkers.
 
 mod lockfree;
 

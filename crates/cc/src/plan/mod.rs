@@ -64,7 +64,8 @@ pub struct LinkNote {
     pub record: LinkRecord,
     /// The machine that is linked for.
     pub machine: String,
-    /// Its place among the arguments: before the user's own, because `-x` would take it for a source.
+    /// Its place among the arguments: before the user's own, because `-x` would take it for a
+    /// source.
     pub position: usize,
 }
 

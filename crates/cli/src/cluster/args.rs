@@ -14,7 +14,8 @@ use crate::error::CommandError;
 #[derive(Clone, Debug, Args)]
 #[command(after_help = CREDENTIALS)]
 pub struct NatsArgs {
-    /// Address of a NATS server with JetStream: nats://HOST:4222 or tls://HOST:4222 [default: NATS_URL]
+    /// Address of a NATS server with JetStream: nats://HOST:4222 or tls://HOST:4222 [default:
+    /// NATS_URL]
     #[arg(long, value_name = "URL")]
     pub nats: Option<String>,
     /// File with the credentials of a user (JWT and key) [default: NATS_CREDS]
@@ -72,7 +73,8 @@ pub struct CoordinateArgs {
     /// The server
     #[command(flatten)]
     pub nats: NatsArgs,
-    /// Give this variable to the program, too: NAME or NAME=VALUE (it has HOME, LANG, LC_*, PATH, TZ, USER)
+    /// Give this variable to the program, too: NAME or NAME=VALUE (it has HOME, LANG, LC_*, PATH,
+    /// TZ, USER)
     #[arg(long, value_name = "NAME[=VALUE]", action = clap::ArgAction::Append)]
     pub pass_env: Vec<OsString>,
     /// Give the task of a worker that was not heard of for so many seconds to another one

@@ -13,8 +13,8 @@ use crate::error::{CommandError, say};
 /// The file that a build directory with tests has.
 pub(super) const FILE: &str = "CTestTestfile.cmake";
 
-/// The tests of programs that were built with raddle. A program with a test framework that is run as
-/// a whole counts by its test cases.
+/// The tests of programs that were built with raddle. A program with a test framework that is run
+/// as a whole counts by its test cases.
 ///
 /// # Errors
 /// If ctest cannot be run, or knows no such test.

@@ -1,5 +1,5 @@
-//! The cases on another processor: programs for aarch64, which run under qemu. They end as on this machine,
-//! with as many executions and transitions.
+//! The cases on another processor: programs for aarch64, which run under qemu. They end as on this
+//! machine, with as many executions and transitions.
 
 use std::path::Path;
 
@@ -42,8 +42,8 @@ fn asks_the_analyser(run: &Run) -> bool {
     run.options.iter().any(|option| option == "pdp" || option == "dhtc")
 }
 
-/// Which states are equal depends on the machine code, so `optimal` is compared. A run that names another
-/// strategy ends in the same way.
+/// Which states are equal depends on the machine code, so `optimal` is compared. A run that names
+/// another strategy ends in the same way.
 fn one(path: &Path, run: &Run) -> Result<(), Failed> {
     let names_strategy = run.has_option("--strategy") || run.is_weak();
     // Of the x86 alone.

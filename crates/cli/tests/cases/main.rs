@@ -63,8 +63,9 @@ fn trials_of(root: &Path, path: &Path) -> Vec<Trial> {
     trials
 }
 
-/// Checks one program in one way, built by a compiler of this family. Counts are those of `optimal`,
-/// unless a run names its strategy or a weak memory model; others are made once more as users would.
+/// Checks one program in one way, built by a compiler of this family. Counts are those of
+/// `optimal`, unless a run names its strategy or a weak memory model; others are made once more as
+/// users would.
 fn one(path: &Path, family: &str, run: &Run) -> Result<(), Failed> {
     if !run.has_counts() || run.has_option("--strategy") || run.is_weak() {
         return check(path, family, run);

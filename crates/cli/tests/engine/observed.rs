@@ -1,4 +1,5 @@
-//! Programs that were not built with raddle, and run under an emulator that records their memory accesses.
+//! Programs that were not built with raddle, and run under an emulator that records their memory
+//! accesses.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -176,7 +177,8 @@ fn atomic_operations_are_scheduling_points() {
     assert_eq!(observed(&place), assertion());
 }
 
-/// Instructions with results that main expects, flags included; the program is run by the processor first.
+/// Instructions with results that main expects, flags included; the program is run by the processor
+/// first.
 const INSTRUCTIONS: &str = r#"
 #include <assert.h>
 #include <pthread.h>
@@ -253,8 +255,8 @@ fn every_atomic_instruction_is_made() {
     assert_eq!(by_machine_orders(&place), verified());
 }
 
-/// Both are plain instructions: the type tells, the header of the library, or that other instructions access the
-/// same bytes atomically.
+/// Both are plain instructions: the type tells, the header of the library, or that other
+/// instructions access the same bytes atomically.
 fn plain_instructions_are_atomic_where_that_is_known() {
     let place = Place::new();
     let store = "d = 1; atomic_store_explicit(&x, 1, memory_order_release)";

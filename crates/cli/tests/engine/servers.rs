@@ -1,4 +1,5 @@
-//! Scripts of clients and peers: what is refused, what a witness keeps of them, and how they are recorded.
+//! Scripts of clients and peers: what is refused, what a witness keeps of them, and how they are
+//! recorded.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -87,7 +88,8 @@ fn runs_and_predictions_have_clients() {
     let waits = place.raddle(&["run", &client, "--until-exit", program]);
     assert_eq!(waits.status(), Some(1), "{}", waits.all());
     let predicted = place.raddle(&["predict", &client, &client, program]);
-    // In the run that is observed one worker serves both. That the server then waits is no deadlock.
+    // In the run that is observed one worker serves both. That the server then waits is no
+    // deadlock.
     assert_eq!(predicted.status(), Some(3), "{}", predicted.all());
     assert!(!predicted.stdout().contains("deadlock"), "{}", predicted.all());
 }

@@ -93,8 +93,8 @@ pub fn check(program: &Path, args: &[OsString], schedules: u64) -> Result<(), Fa
         }
         fork.submit(request(seed));
         fork.finish(&mut other)?;
-        // Idle rounds are proved by comparing pages with those of the snapshot, which a process that
-        // is forked for each run does not have: then it knows fewer places than the other.
+        // Idle rounds are proved by comparing pages with those of the snapshot, which a process
+        // that is forked for each run does not have: then it knows fewer places than the other.
         if other.awaits >= first.awaits {
             same_execution(&first, &other).map_err(|difference| format!("seed {seed}, by fork: {difference}"))?;
         }

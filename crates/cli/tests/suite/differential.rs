@@ -26,8 +26,8 @@ const PREFIXES: u64 = 1500;
 /// Programs that are compared with `--more`, times ten; a third of them otherwise.
 const PROGRAMS: u64 = 220;
 
-/// What programs are built with, in turns. They are not optimised: compilers remove accesses to data
-/// that is never used, and the truth has them all.
+/// What programs are built with, in turns. They are not optimised: compilers remove accesses to
+/// data that is never used, and the truth has them all.
 const COMPILERS: [&str; 2] = ["gcc", "clang-19"];
 
 /// An error: kind, detail and lines.

@@ -1,6 +1,6 @@
 //! Random programs whose threads end the process in all ways and share its handlers, against brute
-//! force over an interpreter that knows what the C library does: the exit statuses that are no success,
-//! and the checks in handlers that can fail, have to be the same, whatever the search.
+//! force over an interpreter that knows what the C library does: the exit statuses that are no
+//! success, and the checks in handlers that can fail, have to be the same, whatever the search.
 //!
 //! The interpreter ends with the first end of the process, as a real process does. In raddle's runs
 //! threads go on behind it.

@@ -53,8 +53,8 @@ fn count(program: &Path, most: u64) -> u64 {
     total.trim().parse().unwrap()
 }
 
-/// Instructions per execution, what it takes to get to the first one taken off. Both searches are cut,
-/// so that both end with the same words.
+/// Instructions per execution, what it takes to get to the first one taken off. Both searches are
+/// cut, so that both end with the same words.
 fn per_execution(source: &str, flags: &[&str]) -> u64 {
     let program = built(&path("programs").join(source).with_extension("c"), flags);
     let place = Place::new();

@@ -243,7 +243,8 @@ fn github_actions() {
     }
 }
 
-/// The tasks for VS Code: their commands run, and the problem matcher takes the lines of a finding apart.
+/// The tasks for VS Code: their commands run, and the problem matcher takes the lines of a finding
+/// apart.
 #[test]
 fn vscode() {
     let project = Project::new();

@@ -1,13 +1,13 @@
 //! Random programs as C, with and without optimisation: each binary under several searches.
 //!
-//! Whether a search reports a race is compared with exhaustive search of the same binary, which takes
-//! every schedule. Without races these must be the same, too: deadlocks, failed assertions, misuse, and
-//! the states that the program ends in, which it shows by its exit status. Reports do not depend on the
-//! number of workers.
+//! Whether a search reports a race is compared with exhaustive search of the same binary, which
+//! takes every schedule. Without races these must be the same, too: deadlocks, failed assertions,
+//! misuse, and the states that the program ends in, which it shows by its exit status. Reports do
+//! not depend on the number of workers.
 //!
-//! In half of the programs variables are volatile. A compiler leaves their accesses alone, so what the
-//! binary does is compared with exhaustive search of the abstract program as well. In the others it may
-//! remove accesses, and races with them: only searches of one binary are compared.
+//! In half of the programs variables are volatile. A compiler leaves their accesses alone, so what
+//! the binary does is compared with exhaustive search of the abstract program as well. In the
+//! others it may remove accesses, and races with them: only searches of one binary are compared.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -87,8 +87,8 @@ impl Sample {
     }
 }
 
-/// That waits for one condition variable name two mutexes is told of the later one. Waits that begin
-/// commute, so which one that is may differ.
+/// That waits for one condition variable name two mutexes is told of the later one. Waits that
+/// begin commute, so which one that is may differ.
 const EITHER_WAIT: &str = "cond-two-mutexes";
 
 /// Errors without their lines: an optimising compiler joins lines.

@@ -1,9 +1,9 @@
-//! Random programs as C under weak memory models: what a search of the binary says is what a search in
-//! memory says, which other tests compare with the axioms. gcc and clang, with and without
+//! Random programs as C under weak memory models: what a search of the binary says is what a search
+//! in memory says, which other tests compare with the axioms. gcc and clang, with and without
 //! optimisation.
 //!
-//! Compared are the number of executions, whether threads wait for ever, whether there is a race, and
-//! the states in which the program ends. In a racy program only the race is compared.
+//! Compared are the number of executions, whether threads wait for ever, whether there is a race,
+//! and the states in which the program ends. In a racy program only the race is compared.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,20 +1,20 @@
 //! The default strategy: several searches, one after the other.
 //!
-//! 1. `optimal` makes a first portion of runs. Small programs end here. Those of which a run cannot be
-//!    followed, because it has too many threads, end behind the samples.
-//! 2. Samples: bugs behind long prefixes show up in few of them, where a systematic search would take
-//!    very long to arrive.
-//! 3. The search that recognises states starts from the beginning. It goes on as long as it recognises
-//!    some. As long as its runs lead to new states for the most part and its end is not near, `optimal`
-//!    takes turns with it, as one of the two may end much earlier than the other.
-//! 4. Where it recognises too few, `optimal` goes on. It makes fewer runs then, and several targets can
-//!    share it.
+//! 1. `optimal` makes a first portion of runs. Small programs end here. Those of which a run cannot
+//!    be followed, because it has too many threads, end behind the samples.
+//! 2. Samples: bugs behind long prefixes show up in few of them, where a systematic search would
+//!    take very long to arrive.
+//! 3. The search that recognises states starts from the beginning. It goes on as long as it
+//!    recognises some. As long as its runs lead to new states for the most part and its end is not
+//!    near, `optimal` takes turns with it, as one of the two may end much earlier than the other.
+//! 4. Where it recognises too few, `optimal` goes on. It makes fewer runs then, and several targets
+//!    can share it.
 //! 5. From some runs on, searches with a bound on preemptions are made between portions of the main
-//!    search: with 0 preemptions, with 1, and so on. They take as many runs as the main search. If the
-//!    main search does not end, the report says which bound was covered.
+//!    search: with 0 preemptions, with 1, and so on. They take as many runs as the main search. If
+//!    the main search does not end, the report says which bound was covered.
 //!
-//! The check is always in one [`Stage`]. A stage is one search, or one portion of a search, so that a check
-//! that was interrupted goes on in the middle of its stage.
+//! The check is always in one [`Stage`]. A stage is one search, or one portion of a search, so that
+//! a check that was interrupted goes on in the middle of its stage.
 //!
 //! Everything is decided by numbers of runs and never by time, so that the same program gives the
 //! same report.
@@ -44,11 +44,11 @@ const SAMPLES: u64 = 128;
 const FIRST_TURN: u64 = 128;
 /// Its runs before it is asked whether it pays.
 const TRIAL_RUNS: u64 = 1024;
-/// What one of its runs costs in runs of `optimal`, beside one for each new state: recognising a state is
-/// dear.
+/// What one of its runs costs in runs of `optimal`, beside one for each new state: recognising a
+/// state is dear.
 const RUN_COST: u64 = 8;
-/// Its runs before `optimal` takes turns with it, unless states are dearer than runs: if it seems to end
-/// very late, and otherwise.
+/// Its runs before `optimal` takes turns with it, unless states are dearer than runs: if it seems
+/// to end very late, and otherwise.
 const SHORT_PATIENCE: u64 = 512;
 const PATIENCE: u64 = 2000;
 /// A search ends very late that will probably make so many times as many runs as it has made.
@@ -57,14 +57,17 @@ const FAR: f64 = 16.0;
 const PAYS: u64 = 8;
 /// Runs of the main search before others take turns with it.
 const ALONE: u64 = 1 << 14;
-/// A search is near its end if it will probably make at most so many times as many runs as it has made.
+/// A search is near its end if it will probably make at most so many times as many runs as it has
+/// made.
 const NEAR: f64 = 8.0;
 /// Then bounds on preemptions are of no interest.
 const SOON: f64 = 4.0;
-/// Runs within bounds on preemptions, at most: such a search remembers every prefix that it has met.
+/// Runs within bounds on preemptions, at most: such a search remembers every prefix that it has
+/// met.
 const MOST_BOUNDED_RUNS: u64 = 1 << 17;
 
-/// Searches, and says which strategy had the last word. `resumed`: the check goes on where it was saved.
+/// Searches, and says which strategy had the last word. `resumed`: the check goes on where it was
+/// saved.
 pub fn search(
     options: &CheckOptions,
     session: &mut Session<'_, '_>,
@@ -98,9 +101,9 @@ fn pays(figures: &Stats) -> bool {
     figures.runs() < TRIAL_RUNS || figures.matched * PAYS >= figures.runs()
 }
 
-/// The runs of `optimal` that cost as much as the search that recognises states has cost, if that search
-/// meets more new states than it makes runs: then traces may be few as well. If it meets few, it ends soon
-/// or not at all.
+/// The runs of `optimal` that cost as much as the search that recognises states has cost, if that
+/// search meets more new states than it makes runs: then traces may be few as well. If it meets
+/// few, it ends soon or not at all.
 fn turn_of_optimal(search: &MainSearch<'_>) -> u64 {
     let (runs, states) = (search.figures.runs(), search.figures.states);
     let is_dear = states > RUN_COST * runs;
@@ -117,8 +120,8 @@ fn times_left(search: &MainSearch<'_>) -> f64 {
     search.estimate().map_or(0.0, |estimate| estimate.likely() / search.figures.runs().max(1) as f64)
 }
 
-/// Whether the search will probably make no more than a few times as many runs as it has made: then no bound
-/// is of interest.
+/// Whether the search will probably make no more than a few times as many runs as it has made: then
+/// no bound is of interest.
 fn ends_soon(main: &MainSearch<'_>) -> bool {
     let known = main.estimate().filter(|estimate| estimate.most.is_some());
     known.is_some_and(|estimate| estimate.likely() <= SOON * main.figures.runs() as f64)
@@ -381,8 +384,8 @@ impl<'a, 's, 'c> Auto<'a, 's, 'c> {
         Ok(last)
     }
 
-    /// A portion of the main search, as long as all before but not shorter than `least`. The searches
-    /// within bounds come next, unless the main search will soon end.
+    /// A portion of the main search, as long as all before but not shorter than `least`. The
+    /// searches within bounds come next, unless the main search will soon end.
     fn turn(&mut self, which: Which, least: u64, bounded: Stage, other: Stage) -> Result<(Stage, Last), Error> {
         let runs = self.figures(which).runs().max(least);
         if let Some(result) = self.portion(which, runs)? {
@@ -403,7 +406,8 @@ impl<'a, 's, 'c> Auto<'a, 's, 'c> {
         if which == Which::States { self.plan.states.name } else { self.plan.optimal.name }
     }
 
-    /// A portion of `optimal` that costs as much as the search that recognises states has cost so far.
+    /// A portion of `optimal` that costs as much as the search that recognises states has cost so
+    /// far.
     fn catch_up(&mut self) -> Result<Last, Error> {
         let made = self.plan.optimal.figures.runs();
         let runs = turn_of_optimal(&self.plan.states).saturating_sub(made);
@@ -436,8 +440,8 @@ impl<'a, 's, 'c> Auto<'a, 's, 'c> {
         Ok((result.is_final || !main.is_paused()).then_some(result))
     }
 
-    /// Searches within bounds on preemptions, with as many runs as the main search has made since the
-    /// last time.
+    /// Searches within bounds on preemptions, with as many runs as the main search has made since
+    /// the last time.
     fn bound(&mut self, of: Which) -> Result<Last, Error> {
         while self.plan.bounded.row.left > 0 && !self.plan.bounded.row.is_over {
             let BoundedRow { bound, left, .. } = self.plan.bounded.row;

@@ -1,7 +1,8 @@
 //! A search that other processes make ([`crate::distributed`]), and its findings.
 //!
-//! What the others have met is met once more here, the least schedules first: findings are made of runs of this
-//! process only. The size of the search is estimated here as well, while results are waited for.
+//! What the others have met is met once more here, the least schedules first: findings are made of
+//! runs of this process only. The size of the search is estimated here as well, while results are
+//! waited for.
 
 use std::path::PathBuf;
 use std::time::Instant;

@@ -72,8 +72,8 @@ impl ContendedObject {
     }
 }
 
-/// The objects with most pairs of operations of different threads: each pair is an order that the search
-/// may have to reverse.
+/// The objects with most pairs of operations of different threads: each pair is an order that the
+/// search may have to reverse.
 fn most_contended(execution: &Execution) -> Vec<ContendedObject> {
     let mut uses: BTreeMap<u64, BTreeMap<u16, u64>> = BTreeMap::new();
     for event in &execution.events {

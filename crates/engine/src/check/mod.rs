@@ -136,8 +136,8 @@ impl Checker {
         Checker { interrupted: Some(interrupted), ..self }
     }
 
-    /// Has other processes search, with `optimal`. The program has the usual variables of the environment and
-    /// these: `NAME`, or `NAME=VALUE`.
+    /// Has other processes search, with `optimal`. The program has the usual variables of the
+    /// environment and these: `NAME`, or `NAME=VALUE`.
     #[must_use]
     pub fn elsewhere(self, elsewhere: Box<dyn Elsewhere>, environment: &[OsString]) -> Self {
         Checker { elsewhere: Some(elsewhere), environment: environment.to_vec(), ..self }
@@ -227,8 +227,8 @@ impl Checker {
         Ok(report)
     }
 
-    /// Makes the check and its targets what they were when the check was interrupted, or says why that
-    /// cannot be.
+    /// Makes the check and its targets what they were when the check was interrupted, or says why
+    /// that cannot be.
     fn set_up_again(&mut self, interrupted: &Interrupted, options: &mut Options) -> Result<(), Error> {
         let identity = &interrupted.identity;
         if let Some(what) = identity.difference(&self.options, options) {
@@ -460,8 +460,8 @@ struct Round {
     benign: Vec<u64>,
 }
 
-/// Whether the check was stopped before its end, so that it can go on. If not, its journal is not needed
-/// any more once its report is where it belongs.
+/// Whether the check was stopped before its end, so that it can go on. If not, its journal is not
+/// needed any more once its report is where it belongs.
 #[must_use]
 pub fn can_go_on(report: &Report) -> bool {
     report.reason.as_ref().is_some_and(|reason| matches!(&*reason.code, "time-limit" | "interrupted"))
@@ -495,7 +495,8 @@ fn go_on(
     Ok(interrupted.check)
 }
 
-/// Meets the executions again that told something: findings are confirmed anew, not read from a file.
+/// Meets the executions again that told something: findings are confirmed anew, not read from a
+/// file.
 fn meet_again(
     resumed: &ResumedCheck,
     collector: &mut Collector<'_>,

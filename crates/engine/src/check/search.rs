@@ -73,7 +73,8 @@ pub struct Session<'a, 'b> {
 }
 
 impl Session<'_, '_> {
-    /// Whether equal states can be recognised: what compiled code keeps alive is known of code with hooks.
+    /// Whether equal states can be recognised: what compiled code keeps alive is known of code with
+    /// hooks.
     pub fn can_match_states(&self) -> bool {
         !self.target.options().sees_calls_only()
     }
@@ -91,8 +92,8 @@ enum StopReason {
 
 impl Session<'_, '_> {
     /// Searches with a strategy; with `parallel`, others run the program together with the target.
-    /// `outer` writes down what the caller needs to go on with this search. `resumed` is a search that
-    /// was saved; the strategy is as it was built then.
+    /// `outer` writes down what the caller needs to go on with this search. `resumed` is a search
+    /// that was saved; the strategy is as it was built then.
     pub fn search(
         &mut self,
         strategy: &mut dyn Strategy,
@@ -249,7 +250,8 @@ impl SearchMonitor<'_, '_> {
         if self.ended.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
-    /// Reads debug information as long as there is time: the end of the search must not wait for it.
+    /// Reads debug information as long as there is time: the end of the search must not wait for
+    /// it.
     fn look_up_names(&mut self) {
         if let Some(example) = &*self.example
             && self.name_from.is_some_and(|from| Instant::now() >= from)

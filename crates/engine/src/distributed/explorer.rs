@@ -18,7 +18,8 @@ use crate::check::is_compared;
 use crate::error::Error;
 use crate::findings::behind::Behind;
 
-/// Runs that a piece is explored further when what is left of it does not fit into the caller's room.
+/// Runs that a piece is explored further when what is left of it does not fit into the caller's
+/// room.
 const FURTHER: u64 = 1024;
 
 /// What came of a piece of work.
@@ -63,7 +64,8 @@ struct PieceWatcher<'a> {
 }
 
 impl Explorer {
-    /// Starts the program of a job, which is this file. Files that it needs are kept in `directory`.
+    /// Starts the program of a job, which is this file. Files that it needs are kept in
+    /// `directory`.
     ///
     /// # Errors
     /// If the file is another program, cannot be run, or does something else here.
@@ -82,12 +84,14 @@ impl Explorer {
         Ok(Explorer { job, target, finder, semantics, seen: 0 })
     }
 
-    /// Explores a piece of work until nothing is left or `may_go_on` says no, which is asked before each run
-    /// with the runs that were made. What is left is divided into about so many `pieces`; together with the
-    /// result they have at most `room` bytes. While they have more, the piece is explored further.
+    /// Explores a piece of work until nothing is left or `may_go_on` says no, which is asked before
+    /// each run with the runs that were made. What is left is divided into about so many `pieces`;
+    /// together with the result they have at most `room` bytes. While they have more, the piece is
+    /// explored further.
     ///
     /// # Errors
-    /// If the work makes no sense, or the target is lost or interrupted: nothing of the piece is explored then.
+    /// If the work makes no sense, or the target is lost or interrupted: nothing of the piece is
+    /// explored then.
     pub fn explore(
         &mut self,
         work: &[u8],

@@ -145,8 +145,8 @@ impl SharedJob {
         &self.allowed_exits
     }
 
-    /// Options for a target that runs the program, which is this file. Its standard input is kept in
-    /// `directory`.
+    /// Options for a target that runs the program, which is this file. Its standard input is kept
+    /// in `directory`.
     pub(super) fn target_options(&self, file: &Path, directory: &Path) -> Result<Options, Error> {
         let text = |bytes: &Vec<u8>| OsString::from_vec(bytes.clone());
         let mut options = Options::new(file);
@@ -177,7 +177,8 @@ impl SharedJob {
     }
 }
 
-/// The environment of a shared search: what is usual, and what the user names, `NAME` or `NAME=VALUE`.
+/// The environment of a shared search: what is usual, and what the user names, `NAME` or
+/// `NAME=VALUE`.
 #[must_use]
 pub(crate) fn environment(named: &[OsString]) -> Vec<(OsString, OsString)> {
     let own: Vec<(OsString, OsString)> = std::env::vars_os().collect();
@@ -214,7 +215,8 @@ fn input(bytes: &[u8], directory: &Path) -> Result<PathBuf, Error> {
     Ok(path)
 }
 
-/// A number for the first run of the program, whatever its addresses; and where the program is mapped.
+/// A number for the first run of the program, whatever its addresses; and where the program is
+/// mapped.
 fn probe(target: &Options) -> Result<(u64, u64), Error> {
     let fresh = Options { deadline: None, noticed: Default::default(), ..target.clone() };
     let mut target = NativeTarget::start(fresh)?;

@@ -147,8 +147,8 @@ fn files(target: &Options) -> Result<Vec<FileRow>, (PathBuf, io::Error)> {
     Ok(all)
 }
 
-/// A checksum of arguments and options, and of the contents of files that they name. Time and processors
-/// make no difference to a search.
+/// A checksum of arguments and options, and of the contents of files that they name. Time and
+/// processors make no difference to a search.
 fn settings(options: &CheckOptions, target: &Options) -> u32 {
     let CheckOptions { strategy, property, stop_at_first, max_executions, preemptions, seed, self_check, .. } = options;
     let CheckOptions { warnings_are_errors, allowed_exits, trust, suppressions, .. } = options;
@@ -162,8 +162,8 @@ fn settings(options: &CheckOptions, target: &Options) -> u32 {
     crc32fast::hash(format!("{search} {judgement} {program} {settings:?}").as_bytes())
 }
 
-/// A number for the first run of a new process: its events with their addresses, and the keys of its
-/// states.
+/// A number for the first run of a new process: its events with their addresses, and the keys of
+/// its states.
 fn probe(target: &Options) -> Result<u64, Error> {
     let fresh = Options { deadline: None, noticed: Default::default(), ..target.clone() };
     // Without hooks there are no states to compare.

@@ -83,8 +83,8 @@ impl Keeper {
         self.elapsed + self.begun.elapsed()
     }
 
-    /// A search begins from its start. If it is durable from there on, that is written. What the user
-    /// should know is returned as a sentence.
+    /// A search begins from its start. If it is durable from there on, that is written. What the
+    /// user should know is returned as a sentence.
     pub fn begin(&mut self, round: RoundRow) -> Option<String> {
         self.target.benign.clone_from(&round.benign);
         self.round = round;

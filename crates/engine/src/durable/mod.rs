@@ -1,18 +1,18 @@
 //! Checks that survive an interruption.
 //!
-//! A check writes a journal. A check that is resumed goes on from the last record that is whole. The
-//! report is the one that an uninterrupted check would have made. So a record holds all that the rest
-//! of the check depends on:
+//! A check writes a journal. A check that is resumed goes on from the last record that is whole.
+//! The report is the one that an uninterrupted check would have made. So a record holds all that
+//! the rest of the check depends on:
 //!
 //! * which program was searched, how, and where: `identity`;
 //! * the searches: what their strategies know, and the runs under way, which are made again;
 //! * what the target has learnt of spin loops, and what its runs have shown that is not modelled;
-//! * the executions that told something about defects. They are met again, and their witnesses are run
-//!   again: a finding is never taken from a file.
+//! * the executions that told something about defects. They are met again, and their witnesses are
+//!   run again: a finding is never taken from a file.
 //!
-//! States and places are compared by address. A new process of the same program has the same ones, if
-//! the system lets raddle fix them. A first run shows whether it is so; if it is not, the check begins
-//! again.
+//! States and places are compared by address. A new process of the same program has the same ones,
+//! if the system lets raddle fix them. A first run shows whether it is so; if it is not, the check
+//! begins again.
 //!
 //! Records hold everything, so the last one is enough. The larger they are, the less often they are
 //! written: a check spends a small share of its time on them.
@@ -126,8 +126,8 @@ pub struct Interrupted {
 }
 
 impl Interrupted {
-    /// Reads the journal of a check: by its directory, or the directory, report or program name of a run;
-    /// without a name, the check that was saved last.
+    /// Reads the journal of a check: by its directory, or the directory, report or program name of
+    /// a run; without a name, the check that was saved last.
     ///
     /// # Errors
     /// If there is none, it cannot be read, or it was written by another raddle.

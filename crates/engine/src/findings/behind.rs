@@ -8,13 +8,14 @@
 //! * or if F's side comes second and frees, initialises or destroys: the failure is that F did so
 //!   too early.
 //!
-//! A deadlock says only that a thread waits, not what it has seen. So only races with the end of the
-//! object that it waits for lie behind it.
+//! A deadlock says only that a thread waits, not what it has seen. So only races with the end of
+//! the object that it waits for lie behind it.
 //!
-//! A failure is put down to races of which, in every execution that shows it, one lies behind it. So
-//! what happens to be there drops out as soon as the failure shows without it. Of the sets of races
-//! behind a failure only those that contain no other one have to be known. Workers of a shared search
-//! keep an execution that adds such a set. So the result does not depend on their number.
+//! A failure is put down to races of which, in every execution that shows it, one lies behind it.
+//! So what happens to be there drops out as soon as the failure shows without it. Of the sets of
+//! races behind a failure only those that contain no other one have to be known. Workers of a
+//! shared search keep an execution that adds such a set. So the result does not depend on their
+//! number.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,8 +25,8 @@ use raddle_model::race::{Race, Side, Touching};
 use raddle_model::{AccessKind, Execution, IncidentKind, Operation as _};
 use raddle_vocab::OpKind;
 
-/// A moment of an execution: events that precede it, whether it is an event itself, and the number of
-/// the access.
+/// A moment of an execution: events that precede it, whether it is an event itself, and the number
+/// of the access.
 type ExecutionPoint = (u32, bool, u32);
 
 const END: ExecutionPoint = (u32::MAX, true, u32::MAX);
@@ -98,8 +99,8 @@ pub fn races_behind(execution: &Execution, defect: &Defect, all: &[Defect]) -> B
     found
 }
 
-/// The parts of a defect in which it shows. The end and the allocation of a block belong to what led
-/// to it.
+/// The parts of a defect in which it shows. The end and the allocation of a block belong to what
+/// led to it.
 fn parts_that_fail(defect: &Defect) -> &[Part] {
     let count = match defect.signature.kind {
         Kind::DataRace | Kind::Deadlock => defect.parts.len(),

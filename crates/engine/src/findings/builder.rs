@@ -52,7 +52,8 @@ impl<'a> FindingBuilder<'a> {
         HeldLock { lock: self.lock_name(held), shared: held.shared, place }
     }
 
-    /// Tells a thread that has left its access behind: its locks are those that it held when the race was met.
+    /// Tells a thread that has left its access behind: its locks are those that it held when the
+    /// race was met.
     pub fn tell_earlier(&self, access: &mut AccessReport, thread: u16, held: &[Held]) {
         let place = |held: &Held| {
             let is_same = |event: &Event| (event.thread, event.pc) == (thread, held.pc);
@@ -363,8 +364,8 @@ impl<'a> FindingBuilder<'a> {
     }
 }
 
-/// The frames of all threads, innermost first, as far as their registers are known. A thread that has failed
-/// stands where it failed.
+/// The frames of all threads, innermost first, as far as their registers are known. A thread that
+/// has failed stands where it failed.
 fn frames(execution: &Execution, detail: &Detail) -> Vec<Vec<FrameRegisters>> {
     let of_thread = |(thread, registers): (usize, &Vec<[u64; 2]>)| {
         let has_failed = || execution.incidents.iter().any(|incident| usize::from(incident.thread) == thread);

@@ -1,10 +1,10 @@
 //! Which transitions of an execution have to happen before certain points of it.
 //!
-//! A transition here is an event with the data accesses that follow it. A later one needs an earlier
-//! one if they belong to one thread, if their events depend on each other, or if their data accesses
-//! conflict. A set of transitions that holds all that its members need can be run by itself, in the
-//! observed order or in any other that keeps conflicting transitions in order: every thread then
-//! does what it did in the execution.
+//! A transition here is an event with the data accesses that follow it. A later one needs an
+//! earlier one if they belong to one thread, if their events depend on each other, or if their data
+//! accesses conflict. A set of transitions that holds all that its members need can be run by
+//! itself, in the observed order or in any other that keeps conflicting transitions in order: every
+//! thread then does what it did in the execution.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -152,8 +152,8 @@ impl<'a> Collector<'a> {
         self.findings.retain(|finding| self.seen.shows(finding.kind));
     }
 
-    /// Whether a held lock was overwritten in the execution that was met last, and threads could compete
-    /// for it.
+    /// Whether a held lock was overwritten in the execution that was met last, and threads could
+    /// compete for it.
     pub fn has_overwritten_lock(&self) -> bool {
         self.finder.has_overwritten_lock()
     }
@@ -353,8 +353,8 @@ impl<'a> Collector<'a> {
         Ok((finding, witness, trace))
     }
 
-    /// The stack of the access that a defect of the witness run is about: the run is made once more,
-    /// and stops there.
+    /// The stack of the access that a defect of the witness run is about: the run is made once
+    /// more, and stops there.
     fn stack_of_access(&mut self, witness: &Witness, defect: Option<&Defect>) -> Result<Option<Vec<u64>>, Error> {
         // A leak has no access; the stack of an allocation is recorded.
         let stops = !self.seen.is_observed();
@@ -521,8 +521,8 @@ fn end_of_schedule(witness: &Witness, defect: Option<&Defect>) -> (usize, Vec<u1
                 ends.push(part.thread);
             }
             PartPosition::Pending => {
-                // Behind the schedule of a cycle, nothing changes it any more. A thread that sleeps may
-                // have been passed over there.
+                // Behind the schedule of a cycle, nothing changes it any more. A thread that sleeps
+                // may have been passed over there.
                 let all = witness.run.execution.events.len();
                 let is_cycle = defect.signature.detail == "cycle";
                 steps = if is_cycle { all.min(witness.entries.len()) } else { all };

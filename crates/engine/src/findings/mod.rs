@@ -4,7 +4,8 @@
 //! [`collect`] drives the rest: [`closure`] picks the events that a finding needs, [`order`] puts
 //! them in an order with few preemptions, [`witness`] runs them by [`confirm`], [`builder`] and
 //! [`message`] put the result into words. [`seen`] says which defects show at all. [`behind`] and
-//! [`groups`] tell which findings follow from others, [`orders`] whether memory orders matter that are not seen.
+//! [`groups`] tell which findings follow from others, [`orders`] whether memory orders matter that
+//! are not seen.
 
 pub mod behind;
 pub mod builder;

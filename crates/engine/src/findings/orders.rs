@@ -1,10 +1,11 @@
 //! Whether the orders of atomic operations keep threads apart, in a program that is observed.
 //!
-//! Its machine code shows atomic operations as the processor orders them: a load acquires, a store releases, an
-//! exchange does both. The source may ask for less. So each execution is looked at once more as if it had asked
-//! for nothing: all atomic operations are relaxed, fences order nothing, and what only counts as an
-//! atomic access because of its bytes is a plain one. Without a race then, none of these orders matters.
-//! Guards of variables that are initialised once are left as they are: the compiler orders them.
+//! Its machine code shows atomic operations as the processor orders them: a load acquires, a store
+//! releases, an exchange does both. The source may ask for less. So each execution is looked at
+//! once more as if it had asked for nothing: all atomic operations are relaxed, fences order
+//! nothing, and what only counts as an atomic access because of its bytes is a plain one. Without a
+//! race then, none of these orders matters. Guards of variables that are initialised once are left
+//! as they are: the compiler orders them.
 
 use std::collections::BTreeSet;
 

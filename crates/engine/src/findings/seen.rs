@@ -27,9 +27,9 @@ impl Seen {
         self.is_observed
     }
 
-    /// Whether a defect of this kind is one, as far as can be told. What orders two accesses may be an atomic
-    /// operation that is not seen, and so may be what ends a loop. Something that looks like a race in a program that
-    /// may have such operations is a limit of the check.
+    /// Whether a defect of this kind is one, as far as can be told. What orders two accesses may be
+    /// an atomic operation that is not seen, and so may be what ends a loop. Something that looks
+    /// like a race in a program that may have such operations is a limit of the check.
     #[must_use]
     pub fn shows(&self, kind: Kind) -> bool {
         if !self.is_observed {

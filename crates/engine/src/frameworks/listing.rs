@@ -33,8 +33,8 @@ fn google_test(listing: &str) -> Vec<TestCase> {
     cases
 }
 
-/// Version 3 writes a name in each line. Version 2 has a heading, indents names by two and tags by more, and
-/// ends with the number of cases.
+/// Version 3 writes a name in each line. Version 2 has a heading, indents names by two and tags by
+/// more, and ends with the number of cases.
 fn catch2(listing: &str) -> Vec<TestCase> {
     let mut lines = listing.lines().filter(|line| !line.trim().is_empty()).peekable();
     let has_heading = lines.peek().is_some_and(|line| line.ends_with("test cases:"));

@@ -1,5 +1,5 @@
-//! Test frameworks: which one a program uses, its test cases, how one of them is run alone, and what
-//! the framework says when an expectation fails.
+//! Test frameworks: which one a program uses, its test cases, how one of them is run alone, and
+//! what the framework says when an expectation fails.
 //!
 //! A program is recognised by the names of the framework's types, which it holds even if it is
 //! stripped. What is said is read from the output of the witness run: no framework has to be built
@@ -74,7 +74,8 @@ impl Framework {
         Ok(Self::ALL.into_iter().zip(is_there).find_map(|(framework, is_there)| is_there.then_some(framework)))
     }
 
-    /// Asks a program for its test cases. The command is the program with the arguments of the user.
+    /// Asks a program for its test cases. The command is the program with the arguments of the
+    /// user.
     ///
     /// # Errors
     /// If it cannot be run, or lists none.
@@ -113,11 +114,12 @@ impl Framework {
         std::iter::once(filter).chain(self.options().map(String::from)).map(Into::into).collect()
     }
 
-    /// Arguments with which a failure is seen, and said in a form that [`Framework::expectation`] reads.
+    /// Arguments with which a failure is seen, and said in a form that [`Framework::expectation`]
+    /// reads.
     pub fn options(self) -> impl Iterator<Item = &'static str> {
         let all: &'static [&'static str] = match self {
-            // A failure becomes an exception at the place of the expectation, and GoogleTest must not
-            // catch it on the way.
+            // A failure becomes an exception at the place of the expectation, and GoogleTest must
+            // not catch it on the way.
             Framework::GoogleTest => &["--gtest_throw_on_failure=1", "--gtest_catch_exceptions=0", "--gtest_color=no"],
             Framework::Catch2 => &["--reporter", "compact", "--rng-seed", "1"],
             Framework::Doctest => &["--no-colors=1", "--no-breaks=1", "--no-intro=1", "--no-version=1"],

@@ -150,8 +150,8 @@ fn sections(file: &File<'_>) -> Vec<CodeSection> {
     sections
 }
 
-/// Functions and other labels in these sections of code. Local symbols follow the one that names their
-/// file.
+/// Functions and other labels in these sections of code. Local symbols follow the one that names
+/// their file.
 fn functions(file: &File<'_>, sections: &[CodeSection]) -> Vec<CodeFunction> {
     let mut functions = Vec::new();
     let mut in_file = None;

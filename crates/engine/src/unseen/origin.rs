@@ -172,8 +172,8 @@ impl<'a> Origins<'a> {
     }
 }
 
-/// The functions of files with the start of programs and shared libraries. Others have functions of these
-/// names that are longer. The files are read one after the other, as far as needed.
+/// The functions of files with the start of programs and shared libraries. Others have functions of
+/// these names that are longer. The files are read one after the other, as far as needed.
 struct StartUp {
     index: Index,
     files: Box<dyn Iterator<Item = PathBuf>>,
@@ -192,15 +192,16 @@ impl StartUp {
         StartUp { index: Index { machine, ..Index::default() }, files: Box::new(files) }
     }
 
-    /// How many of these bytes belong to the function: as many as it has in a file, if only padding is behind
-    /// them. Otherwise the most that it has in any of the files.
+    /// How many of these bytes belong to the function: as many as it has in a file, if only padding
+    /// is behind them. Otherwise the most that it has in any of the files.
     fn most(&mut self, function: &CodeFunction, code: &[u8]) -> Option<u64> {
         let is_whole = |&bytes: &u64| {
             let rest = usize::try_from(bytes).ok().and_then(|bytes| code.get(bytes..));
             rest.is_none_or(is_padding)
         };
         loop {
-            // Two files may have functions of other lengths, and the end of one may lie in the padding of the other.
+            // Two files may have functions of other lengths, and the end of one may lie in the
+            // padding of the other.
             if let Some(whole) = self.index.sizes(function).filter(is_whole).max() {
                 return Some(whole);
             }

@@ -6,6 +6,7 @@
 //! a panic.
 
 mod detail;
+mod records;
 #[cfg(test)]
 mod tests;
 mod thread;
@@ -25,6 +26,8 @@ use rustc_hash::FxHashMap;
 
 use detail::StackOwner;
 pub use detail::{Detail, Parked};
+pub use records::plain_accesses;
+use records::{Header, access_of, atomic_detail, key, parse_event, text, unknown_pending};
 use thread::{CachedEvent, Effect, Role, ThreadDecoder, ThreadProgress};
 
 /// What is wrong with a trace.
@@ -111,8 +114,8 @@ pub struct Decoder {
     /// How many of them there are in this run so far.
     count: usize,
     detail: Detail,
-    /// Numbers of reads in spin loops, by the state of the reading thread. A program that is started again
-    /// has the same states.
+    /// Numbers of reads in spin loops, by the state of the reading thread. A program that is
+    /// started again has the same states.
     held_reads: FxHashMap<u64, HeldRead>,
     /// What a stack that comes next belongs to.
     stack_owner: StackOwner,
@@ -151,8 +154,8 @@ impl Decoder {
         self.run(words, result, into, Extent::Whole)
     }
 
-    /// As [`Decoder::decode`], but without plain reads and writes: [`plain_accesses`] gives them one by
-    /// one. Of a long run they are nearly everything.
+    /// As [`Decoder::decode`], but without plain reads and writes: [`plain_accesses`] gives them
+    /// one by one. Of a long run they are nearly everything.
     ///
     /// # Errors
     /// As those of [`Decoder::decode`].
@@ -332,8 +335,8 @@ impl Decoder {
         Some(rest)
     }
 
-    /// An access of a thread that is there and still runs, behind those that it made before; no text is due, and
-    /// no stack belongs to what was before.
+    /// An access of a thread that is there and still runs, behind those that it made before; no
+    /// text is due, and no stack belongs to what was before.
     #[inline]
     fn running_access(&mut self, header: Header) -> Result<(), DecodeErrorKind> {
         let Some(thread) = self.threads[..self.count].get_mut(usize::from(header.tid)) else {
@@ -669,148 +672,10 @@ impl Decoder {
     }
 }
 
-/// The first word of a record, taken apart.
-#[derive(Clone, Copy, Debug)]
-struct Header {
-    kind: u8,
-    flags: u8,
-    tid: u16,
-    count: u32,
-}
-
-impl Header {
-    #[inline]
-    fn parse(word: u64) -> Self {
-        let (kind, flags, tid, count) = record::parse_header(word);
-        Header { kind, flags, tid, count }
-    }
-}
-
-/// Adds a transition to the execution. As slices: what is pushed by value is copied to the stack first,
-/// in case that there is no room.
+/// Adds a transition to the execution. As slices: what is pushed by value is copied to the stack
+/// first, in case that there is no room.
 #[inline]
 fn add_event(cached: &CachedEvent, into: &mut Execution) {
     into.events.extend_from_slice(std::slice::from_ref(&cached.event));
     into.names.push(cached.name);
-}
-
-/// An access that follows so many events.
-#[inline]
-fn access_of(header: Header, body: &[u64], after: u32) -> Access {
-    let (pc, extra) = record::unpack_pc(body[1]);
-    let (kind, size) = match header.kind {
-        record::READ => (AccessKind::Read, u64::from(extra)),
-        record::WRITE => (AccessKind::Write, u64::from(extra)),
-        record::READ_RANGE => (AccessKind::Read, body[2]),
-        record::WRITE_RANGE => (AccessKind::Write, body[2]),
-        record::ALLOC => (AccessKind::Alloc, body[2]),
-        record::MAPPING => {
-            // What no target writes drops the memory, which conflicts with all.
-            let change = MappingChange::from_byte(extra as u8).unwrap_or(MappingChange::Unmap);
-            (AccessKind::Mapping(change), body[2])
-        }
-        _ => (AccessKind::Free, body[2]),
-    };
-    // No object reaches beyond the end of the address space; readers may add the two.
-    let size = size.min(u64::MAX - body[0]);
-    Access {
-        thread: header.tid,
-        kind,
-        volatile: header.flags & flag::VOLATILE != 0,
-        addr: body[0],
-        size,
-        pc,
-        after,
-        count: header.count,
-    }
-}
-
-/// All accesses of a trace that was decoded without an error.
-pub fn plain_accesses(words: &[u64]) -> impl Iterator<Item = Access> {
-    let mut rest = words;
-    let mut events = 0;
-    std::iter::from_fn(move || {
-        loop {
-            let header = Header::parse(*rest.first()?);
-            let (body, tail) = rest.split_at_checked(record::words(header.kind, header.count)?)?;
-            rest = tail;
-            let is_pending = header.flags & flag::PENDING != 0;
-            match header.kind {
-                _ if is_pending => {}
-                kind if OpKind::from_byte(kind).is_some() => events += 1,
-                record::READ
-                | record::WRITE
-                | record::READ_RANGE
-                | record::WRITE_RANGE
-                | record::ALLOC
-                | record::FREE
-                | record::MAPPING => return Some(access_of(header, &body[1..], events)),
-                _ => {}
-            }
-        }
-    })
-}
-
-/// What a target says of the atomic operation before, or of the one that a thread stands before at the end:
-/// one time at most.
-fn atomic_detail(header: Header, body: &[u64], into: &mut Execution) -> Result<(), DecodeErrorKind> {
-    let (behind, how) = (u16::try_from(header.count), u8::try_from(body[1]));
-    let (Ok(behind), Ok(how)) = (behind, how) else { return Err(DecodeErrorKind::StrayDetail) };
-    let is_pending = header.flags & flag::PENDING != 0;
-    let (event, operand) = match into.events.len().checked_sub(1) {
-        _ if is_pending => (u32::from(header.tid), body[0]),
-        Some(last) if into.events[last].thread == header.tid && into.events[last].op.as_atomic().is_some() => {
-            (last as u32, body[0])
-        }
-        _ => return Err(DecodeErrorKind::StrayDetail),
-    };
-    let details = if is_pending { &mut into.pending_details } else { &mut into.details };
-    if details.last().is_some_and(|last| last.event >= event) {
-        return Err(DecodeErrorKind::StrayDetail);
-    }
-    details.push(AtomicDetail { event, behind, how, operand });
-    Ok(())
-}
-
-/// The key of the state behind the events so far.
-fn key(header: Header, body: &[u64], into: &mut Execution) {
-    if header.flags & flag::PENDING != 0 {
-        into.keys = vec![StateKey::REVOKED];
-    } else if into.keys.len() <= into.events.len() {
-        into.keys.resize(into.events.len(), StateKey::UNKNOWN);
-        let is_known = body[0] != 0;
-        if !is_known {
-            crate::limits::log_no_key(body[1], into.events.len());
-        }
-        let key = StateKey(u128::from(body[0]) | u128::from(body[1]) << 64);
-        into.keys.push(if is_known { key } else { StateKey::UNKNOWN });
-    }
-}
-
-/// The pending operation of a thread that did not record it.
-fn unknown_pending(thread: u16) -> Pending {
-    let event = Event::new(thread, Op::Thread(ThreadOp::Start));
-    Pending { event, state: PendingState::Enabled, found: 0 }
-}
-
-/// An event is a function of its words.
-fn parse_event(header: Header, kind: OpKind, body: &[u64; record::STEP_WORDS]) -> Result<Event, DecodeErrorKind> {
-    let &[_, obj, packed, arg, value, old] = body;
-    let (pc, extra) = record::unpack_pc(packed);
-    let (order, outcome, log_size) = record::parse_step_extra(extra);
-    let order = MemOrder::from_byte(order).ok_or(DecodeErrorKind::Order(order))?;
-    let outcome = Outcome::from_byte(outcome).ok_or(DecodeErrorKind::Outcome(outcome))?;
-    let (outside, exposed) = (log_size & record::OUTSIDE != 0, log_size & record::EXPOSED != 0);
-    let log_size = log_size & !(record::OUTSIDE | record::EXPOSED);
-    if log_size > 31 {
-        return Err(DecodeErrorKind::Size(log_size));
-    }
-    let op = Op::unpack(&Words { kind, outcome, order, size: 1 << log_size, outside, obj, arg, value, old })?;
-    Ok(Event { thread: header.tid, pc, accesses: header.count, held: HeldRead::NONE, exposed, op })
-}
-
-/// The text in the words of a text record.
-fn text(body: &[u64], length: u32) -> String {
-    let bytes: Vec<u8> = body.iter().flat_map(|word| word.to_le_bytes()).take(length as usize).collect();
-    String::from_utf8_lossy(&bytes).into_owned()
 }

@@ -8,7 +8,8 @@ use raddle_wire::record::STEP_WORDS;
 
 /// Places in a thread whose transitions are kept for the next run, at most.
 const CACHED_EVENTS: usize = 1024;
-/// Transitions that are kept for one place beside the latest, at most: values and outcomes alternate.
+/// Transitions that are kept for one place beside the latest, at most: values and outcomes
+/// alternate.
 const OTHERS: usize = 3;
 
 /// A transition that was decoded, with its words. An event is a function of its words, and most
@@ -84,8 +85,8 @@ impl CachedEvent {
     /// Whether it was decoded from these words.
     #[inline]
     pub fn is_of(&self, words: &[u64; STEP_WORDS]) -> bool {
-        // Without a branch for each word, because nearly always all are equal, and without a call or a loop:
-        // the comparison of arrays is one of the C library.
+        // Without a branch for each word, because nearly always all are equal, and without a call
+        // or a loop: the comparison of arrays is one of the C library.
         let [kind, obj, pc, arg, value, old] = self.words;
         let other = words;
         (kind ^ other[0])
@@ -138,7 +139,8 @@ impl ThreadDecoder {
         self.cached.get(self.slot()).filter(|cached| cached.is_of(words))
     }
 
-    /// Makes the next transition the latest one, if one of the runs before had the same words in its place.
+    /// Makes the next transition the latest one, if one of the runs before had the same words in
+    /// its place.
     pub fn recall(&mut self, words: &[u64; STEP_WORDS]) -> bool {
         let slot = self.slot();
         let others = self.others.get_mut(slot).into_iter().flatten();

@@ -15,7 +15,8 @@ pub(super) enum TargetFault {
     Died(#[serde(serialize_with = "put_status", deserialize_with = "take_status")] ExitStatus),
     /// It computed for this long without an event.
     Hung(Duration),
-    /// It computed for this long without an event, and has no hooks: it may wait for another thread.
+    /// It computed for this long without an event, and has no hooks: it may wait for another
+    /// thread.
     Spinning(Duration),
     /// It slept in the kernel for this long, in a call that is not modelled.
     Asleep(Duration),

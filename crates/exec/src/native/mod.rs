@@ -161,8 +161,8 @@ impl NativeTarget {
         self.session = Some(session);
     }
 
-    /// Plain instructions of an observed program may be atomic operations of its source: the runtime is told
-    /// which, as far as debug information tells it.
+    /// Plain instructions of an observed program may be atomic operations of its source: the
+    /// runtime is told which, as far as debug information tells it.
     fn name_atomic_variables(&mut self, session: &mut dyn TargetSession) {
         let is_own = |path: &Path| *path == self.options.program || !elf::is_installed(path);
         let files = self.mappings.iter().filter(|mapping| mapping.offset == 0 && is_own(&mapping.path));
@@ -195,8 +195,8 @@ impl NativeTarget {
         &self.options
     }
 
-    /// What the runs did that is not modelled or cannot be undone, a sentence each; those of all targets
-    /// that share [`Options::noticed`].
+    /// What the runs did that is not modelled or cannot be undone, a sentence each; those of all
+    /// targets that share [`Options::noticed`].
     #[must_use]
     pub fn limits(&self) -> Vec<String> {
         let facts = self.options.noticed.facts();

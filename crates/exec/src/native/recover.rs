@@ -183,8 +183,8 @@ impl NativeTarget {
         }
     }
 
-    /// Goes on with a new target, because the agent forgot the old one. Nothing that was not received counts, so
-    /// that it is done again.
+    /// Goes on with a new target, because the agent forgot the old one. Nothing that was not
+    /// received counts, so that it is done again.
     pub(super) fn renew(&mut self, why: &str) -> Result<(), TargetError> {
         self.renewals += 1;
         if self.renewals > MOST_RENEWALS {

@@ -1,7 +1,8 @@
 //! What a target has learnt and needs, so that another one can go on in its place.
 //!
-//! The runtime keeps what it knows of spin loops in the shared file. A new process of the same program
-//! has the same addresses, so the words mean the same there. Only the runtime interprets them.
+//! The runtime keeps what it knows of spin loops in the shared file. A new process of the same
+//! program has the same addresses, so the words mean the same there. Only the runtime interprets
+//! them.
 
 use std::ffi::OsString;
 use std::mem::offset_of;

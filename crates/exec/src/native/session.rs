@@ -29,7 +29,8 @@ const BUFFERS: usize = 2;
 /// is not free, and a target cannot take much memory in a few milliseconds.
 const PATIENCE: Duration = Duration::from_millis(10);
 
-/// How long a program without hooks may go without an event before another thread of it gets a turn.
+/// How long a program without hooks may go without an event before another thread of it gets a
+/// turn.
 const LET_GO: Duration = Duration::from_millis(100);
 
 /// A batch that the target is working on, or has finished.
@@ -126,8 +127,8 @@ impl Session {
         Some(TargetFault::Greedy(limit))
     }
 
-    /// Asks the process that makes the present run to let another thread run: the running one may wait
-    /// for it in a way that the runtime does not see.
+    /// Asks the process that makes the present run to let another thread run: the running one may
+    /// wait for it in a way that the runtime does not see.
     fn preempt(&self) {
         if let Some(pid) = self.processes().last() {
             crate::process::preempt(pid);

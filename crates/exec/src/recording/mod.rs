@@ -166,7 +166,8 @@ impl Settings {
         }
     }
 
-    /// Sets these values in options. Where the plug-in is that observes a program is not among them.
+    /// Sets these values in options. Where the plug-in is that observes a program is not among
+    /// them.
     pub fn apply(&self, options: &mut Options) {
         options.granularity = if self.access_granularity { Granularity::Access } else { Granularity::Sync };
         options.spurious = self.spurious;

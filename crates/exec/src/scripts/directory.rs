@@ -1,7 +1,7 @@
 //! A directory of scripts with its index: what `--record-peers` writes and `--peers` reads.
 //!
-//! The index has a line for each party, `client ADDRESS=FILE` or `peer ADDRESS=FILE`: what the options of
-//! these names would be given, with files of the directory. `#` begins a comment.
+//! The index has a line for each party, `client ADDRESS=FILE` or `peer ADDRESS=FILE`: what the
+//! options of these names would be given, with files of the directory. `#` begins a comment.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

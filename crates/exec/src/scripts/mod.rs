@@ -169,7 +169,8 @@ pub struct PartyScript {
 }
 
 impl PartyScript {
-    /// Reads the option `ADDRESS=FILE` and the file. `number` tells parties of one role apart, from 1.
+    /// Reads the option `ADDRESS=FILE` and the file. `number` tells parties of one role apart,
+    /// from 1.
     ///
     /// # Errors
     /// What is wrong with the option or with the file.

@@ -1,8 +1,8 @@
 //! From what the runtime has written of a program's connections to scripts of their other sides.
 //!
-//! A connection is seen from the program: bytes that it received are those that the other side sent,
-//! and bytes that it sent are those that the other side expects. Neighbouring transfers in one direction
-//! are one action. Connections between two threads of the program have no other side.
+//! A connection is seen from the program: bytes that it received are those that the other side
+//! sent, and bytes that it sent are those that the other side expects. Neighbouring transfers in
+//! one direction are one action. Connections between two threads of the program have no other side.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::offset_of;

@@ -37,8 +37,8 @@ pub fn same_execution(a: &Execution, b: &Execution) -> Result<(), Difference> {
     same("end of the run", &(a.status, a.exit, a.diverged_at), &(b.status, b.exit, b.diverged_at))
 }
 
-/// What happened beside the steps. Whether a block counts as lost is left out: a stale word that leads
-/// to it may be in memory or not, and runs in a process of their own do not look.
+/// What happened beside the steps. Whether a block counts as lost is left out: a stale word that
+/// leads to it may be in memory or not, and runs in a process of their own do not look.
 fn without_leaks(execution: &Execution) -> Vec<Incident> {
     let is_leak = |incident: &Incident| incident.kind == IncidentKind::Misuse(Misuse::Leak);
     execution.incidents.iter().filter(|incident| !is_leak(incident)).cloned().collect()

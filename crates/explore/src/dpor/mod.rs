@@ -16,26 +16,26 @@
 //!   an acquisition cannot overtake the release that it waited for, but it can overtake the
 //!   acquisition before that. Common locks need no test of their own: the clock of a thread that
 //!   holds a lock includes the last release.
-//! * If it could, the state before the earlier event needs a backtrack point: a thread that can start
-//!   the reversal. The reversal consists of the events between that do not causally follow the earlier
-//!   event, then the operation itself. If none of these threads is tried, requested or asleep
-//!   there, one is requested, if possible the thread of the operation. The rest of the reversal is
-//!   kept as a hint for the run, which otherwise often reaches an event that is asleep.
-//! * After an event was explored in a state, it sleeps below the events explored there later, until an
-//!   event that depends on it is made. A run that makes an event that is asleep is
-//!   redundant from there on. It counts as blocked, and the state is tried with a thread that is
-//!   awake, if there is one. A search that recognises states names the threads that will be asleep
-//!   behind its choice, and the target lets them wait. So hardly any of its runs is redundant.
+//! * If it could, the state before the earlier event needs a backtrack point: a thread that can
+//!   start the reversal. The reversal consists of the events between that do not causally follow
+//!   the earlier event, then the operation itself. If none of these threads is tried, requested or
+//!   asleep there, one is requested, if possible the thread of the operation. The rest of the
+//!   reversal is kept as a hint for the run, which otherwise often reaches an event that is asleep.
+//! * After an event was explored in a state, it sleeps below the events explored there later, until
+//!   an event that depends on it is made. A run that makes an event that is asleep is redundant
+//!   from there on. It counts as blocked, and the state is tried with a thread that is awake, if
+//!   there is one. A search that recognises states names the threads that will be asleep behind its
+//!   choice, and the target lets them wait. So hardly any of its runs is redundant.
 //!
 //! Invariants: sleep sets ensure that no trace is met twice, and requests ensure that none is left
 //! out. Too many requests cost blocked runs only. So where something is not known, every thread is
 //! requested: for runs that were stopped early, and for operations that were predicted to be
 //! possible and turned out to be blocked (the end of a spin loop cannot be predicted).
 //!
-//! Whether a value ends a spin loop is found out, once for each read and value, by a run that is made for
-//! nothing else. A reversal that depends on it is requested only when that is known. To request it
-//! without knowing would be right, too, but the threads that are tried in place of one that is held lead
-//! to many redundant runs.
+//! Whether a value ends a spin loop is found out, once for each read and value, by a run that is
+//! made for nothing else. A reversal that depends on it is requested only when that is known. To
+//! request it without knowing would be right, too, but the threads that are tried in place of one
+//! that is held lead to many redundant runs.
 //!
 //! Runs are requested in batches, so that the target is busy while earlier runs are analysed. A
 //! batch depends on the tree only, so results do not depend on how many runs the target takes at a
@@ -130,8 +130,8 @@ impl Dpor {
         }
     }
 
-    /// A search that is cut where it meets a state below which everything was explored. It remembers
-    /// states in so many bytes, roughly. Executions need keys.
+    /// A search that is cut where it meets a state below which everything was explored. It
+    /// remembers states in so many bytes, roughly. Executions need keys.
     #[must_use]
     pub fn matching_states(spurious: u32, bytes: usize) -> Self {
         Dpor { matcher: Some(Box::new(StateMatcher::new(bytes))), ..Dpor::new(spurious) }
@@ -219,8 +219,8 @@ impl Dpor {
                     self.walk(execution, task, &mut path);
                     self.analyse(execution, &path, end, end, false, None);
                 }
-                // A read that is known to be held was asked for only because it was not known: it starts
-                // nothing else, and entries in summaries say from now on that it is held.
+                // A read that is known to be held was asked for only because it was not known: it
+                // starts nothing else, and entries in summaries say from now on that it is held.
                 let is_told = |pending: &Pending| pending.event.held.0 != 0 && is_awaiting(pending);
                 if !execution.pending.get(usize::from(choice.thread)).is_some_and(is_told) {
                     // Other threads may have been left out because of this choice.
@@ -400,7 +400,8 @@ impl Dpor {
         }
     }
 
-    /// Adds the events `from..end` and what lies below the last state to the summaries of the nodes.
+    /// Adds the events `from..end` and what lies below the last state to the summaries of the
+    /// nodes.
     fn summarise(&mut self, execution: &Execution, path: &[u32], from: usize, end: &WalkEnd) {
         let Some(matcher) = &mut self.matcher else { return };
         let mut timed = vec![false; execution.threads.len()];
@@ -554,8 +555,8 @@ fn is_awaiting(pending: &Pending) -> bool {
 
 fn chosen_event(event: &Event, choice: u16) -> ChosenEvent {
     let mut touches = footprint(event);
-    // Nothing else touches a thread before it is created. In another order its number may be that of
-    // another thread.
+    // Nothing else touches a thread before it is created. In another order its number may be that
+    // of another thread.
     if event.op.created().is_some() {
         touches.retain(|touch| !touch.is_life());
     }

@@ -140,7 +140,8 @@ impl Analysis<'_> {
         Late { thread, op, at: end, seq, touches, reversed: Vec::new(), is_open: false, below: Some(below) }
     }
 
-    /// The clock of all events that happen before the past of an operation below the state at `end`.
+    /// The clock of all events that happen before the past of an operation below the state at
+    /// `end`.
     fn past_clock(&self, below: &LateOperation, end: u32) -> Vec<u32> {
         let mut clock = vec![0; self.execution.threads.len()];
         for thread in (0..clock.len() as u16).filter(|thread| below.past_threads & (1 << thread) != 0) {
@@ -289,18 +290,19 @@ impl Analysis<'_> {
         self.want_one(early, &starters, open, |_, _| Hint::default());
     }
 
-    /// Whether there may be events below a known state that an operation with these touches comes behind, and
-    /// that do not conflict with `early`: reads before a write, where `early` is a read. The entry of
-    /// the operation leaves them out. What conflicts with `early` has an entry of its own, and asks for its
-    /// own reversal. The others come before the operation in the reversal, too: so an operation that is
-    /// asleep, and therefore explored elsewhere as the first, does not stand for it.
+    /// Whether there may be events below a known state that an operation with these touches comes
+    /// behind, and that do not conflict with `early`: reads before a write, where `early` is a
+    /// read. The entry of the operation leaves them out. What conflicts with `early` has an entry
+    /// of its own, and asks for its own reversal. The others come before the operation in the
+    /// reversal, too: so an operation that is asleep, and therefore explored elsewhere as the
+    /// first, does not stand for it.
     fn may_hide_others(&self, early: u32, touches: &Footprint) -> bool {
         let own = self.order.touches(early);
         !conflict(own, own) || touches.iter().any(|touch| touch != &touches[0])
     }
 
-    /// Requests one of these threads in the state before `early`, unless one was or will be tried. If it
-    /// is `open` whether the operation can be made, this is asked first.
+    /// Requests one of these threads in the state before `early`, unless one was or will be tried.
+    /// If it is `open` whether the operation can be made, this is asked first.
     fn want_one(
         &mut self,
         early: u32,

@@ -1,7 +1,7 @@
 //! How far the search is, as bytes.
 //!
-//! What is read is checked: nodes descend from each other, and each counts as many open ends as there
-//! are. Otherwise a state would be finished too early or never.
+//! What is read is checked: nodes descend from each other, and each counts as many open ends as
+//! there are. Otherwise a state would be finished too early or never.
 
 use raddle_model::depend::footprint;
 use raddle_model::{Choice, Event, Footprint};
@@ -104,8 +104,8 @@ impl Tree {
         self.nodes.get(id as usize).is_some_and(|node| node.serial > 0)
     }
 
-    /// Whether nodes descend from each other, and each has the open ends that it counts: its children,
-    /// and `held` ones.
+    /// Whether nodes descend from each other, and each has the open ends that it counts: its
+    /// children, and `held` ones.
     fn is_sound(&self, held: impl Iterator<Item = u32>) -> bool {
         let mut open = vec![0u32; self.nodes.len()];
         for node in self.nodes.iter().filter(|node| node.serial > 0) {

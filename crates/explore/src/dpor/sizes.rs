@@ -1,19 +1,19 @@
 //! How large the rest of a depth-first search is, judged by what is finished of it.
 //!
-//! Parts of the tree at the same depth resemble each other. So what an attempt in a state of some depth
-//! has led to so far is what untried attempts at that depth are expected to lead to. That also holds
-//! for a search that recognises states: its attempts are cut the sooner the more states are known, and
-//! the means follow.
+//! Parts of the tree at the same depth resemble each other. So what an attempt in a state of some
+//! depth has led to so far is what untried attempts at that depth are expected to lead to. That
+//! also holds for a search that recognises states: its attempts are cut the sooner the more states
+//! are known, and the means follow.
 //!
 //! It misses attempts at depths at which nothing is finished yet: for these the figures of greater
-//! depths are continued, once as they are, once with their growth from depth to depth. The two are the
-//! ends of the range.
+//! depths are continued, once as they are, once with their growth from depth to depth. The two are
+//! the ends of the range.
 
 use raddle_model::Estimate;
 use serde::{Deserialize, Serialize};
 
-/// The share of the old figures when a new one comes in: later parts of the search tell more about the
-/// rest than earlier ones.
+/// The share of the old figures when a new one comes in: later parts of the search tell more about
+/// the rest than earlier ones.
 const MEMORY: f64 = 0.98;
 
 /// Attempts at one depth.
@@ -79,9 +79,9 @@ impl SubtreeSizes {
         level.tries = level.tries * MEMORY + f64::from(tries);
     }
 
-    /// The runs of the whole search after `made` runs, when these states are open.
-    /// If states are recognised, an attempt leads to less the later it is made, so that sizes grow less
-    /// from depth to depth than those of the first attempts.
+    /// The runs of the whole search after `made` runs, when these states are open. If states are
+    /// recognised, an attempt leads to less the later it is made, so that sizes grow less from
+    /// depth to depth than those of the first attempts.
     pub fn estimate(&self, made: u64, is_matching: bool, open: impl Iterator<Item = OpenState>) -> Estimate {
         let (mut least, mut most) = (made as f64, made as f64);
         let growth = if is_matching { self.growth().sqrt() } else { self.growth() };
@@ -123,8 +123,8 @@ impl SubtreeSizes {
 mod tests {
     use super::*;
 
-    /// A tree in which each of three states in a row has two attempts, each of which leads to all that
-    /// is below.
+    /// A tree in which each of three states in a row has two attempts, each of which leads to all
+    /// that is below.
     #[test]
     fn a_regular_tree_is_continued() {
         let mut sizes = SubtreeSizes::default();

@@ -110,7 +110,8 @@ impl Node {
             || self.untried.iter().any(|attempt| attempt.choice == choice)
     }
 
-    /// Whether the thread's operation, or one of its successors, is not tried here because it is asleep.
+    /// Whether the thread's operation, or one of its successors, is not tried here because it is
+    /// asleep.
     pub fn leaves_to_others(&self, thread: u16) -> bool {
         (0..self.successors(thread)).map(|choice| Choice { thread, choice }).any(|choice| {
             let is_tried = self.done.iter().any(|event| event.is(choice));
@@ -204,7 +205,8 @@ impl Tree {
         }
     }
 
-    /// Requests the attempt, unless one of these threads, which can do the same, was or will be tried.
+    /// Requests the attempt, unless one of these threads, which can do the same, was or will be
+    /// tried.
     pub fn want_one(&mut self, id: u32, starters: &[u16], attempt: Attempt) {
         let node = self.node(id);
         if starters.iter().any(|&thread| node.covers(thread)) {

@@ -1,5 +1,5 @@
-//! Inversions of an execution, and which of them concern a position. Long executions have many, each of
-//! which concerns few positions: blocks of them that do not concern a position are skipped.
+//! Inversions of an execution, and which of them concern a position. Long executions have many,
+//! each of which concerns few positions: blocks of them that do not concern a position are skipped.
 
 use std::ops::Range;
 
@@ -49,7 +49,8 @@ impl Inversions {
     /// The events of those that concern the position.
     pub fn concerning(&self, position: u32) -> impl Iterator<Item = usize> {
         let mut index = 0;
-        // By hand, because combinators for two levels cost more than most executions have inversions.
+        // By hand, because combinators for two levels cost more than most executions have
+        // inversions.
         std::iter::from_fn(move || {
             while let Some(inversion) = self.all.get(index) {
                 if index.is_multiple_of(BLOCK) && !self.blocks[index / BLOCK].contains(&position) {

@@ -1,9 +1,10 @@
 //! Work items as bytes, for other processes.
 //!
-//! Work items of one frontier have long prefixes in common. Each is written as the number of choices that it
-//! has in common with the one before, and runs of equal choices behind them.
+//! Work items of one frontier have long prefixes in common. Each is written as the number of
+//! choices that it has in common with the one before, and runs of equal choices behind them.
 //!
-//! What is read is not trusted: a few bytes could stand for any number of choices, so these are bounded.
+//! What is read is not trusted: a few bytes could stand for any number of choices, so these are
+//! bounded.
 
 use raddle_model::{Choice, common_choices};
 use serde::{Deserialize, Serialize};
@@ -48,8 +49,8 @@ pub fn encode(items: &[WorkItem]) -> Option<Vec<u8>> {
     postcard::to_stdvec(&rows).ok()
 }
 
-/// Divides what is left of a part, the oldest first, into about so many pieces. The oldest have the largest
-/// subtrees: each is a piece of its own. The others make two.
+/// Divides what is left of a part, the oldest first, into about so many pieces. The oldest have the
+/// largest subtrees: each is a piece of its own. The others make two.
 pub fn divide<T>(left: &[T], pieces: usize) -> impl Iterator<Item = &[T]> {
     let (old, young) = left.split_at(left.len().min(pieces.saturating_sub(2).max(1)));
     old.chunks(1).chain(young.chunks(young.len().div_ceil(2).max(1)))

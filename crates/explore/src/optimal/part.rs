@@ -1,14 +1,14 @@
-//! A part of the optimal search, explored by itself: some work items with their descendants, until there are
-//! no more or the caller has had enough.
+//! A part of the optimal search, explored by itself: some work items with their descendants, until
+//! there are no more or the caller has had enough.
 //!
-//! A work item reads nothing that another one wrote. So the parts of a search can be explored in any
-//! order and by any process, and what is left of a part is a list of work items again: the counts of all parts
-//! add up to those of the search.
+//! A work item reads nothing that another one wrote. So the parts of a search can be explored in
+//! any order and by any process, and what is left of a part is a list of work items again: the
+//! counts of all parts add up to those of the search.
 //!
-//! That holds as long as runs can be predicted. What a target learns of spin loops changes its later runs and
-//! is known to it alone. So a part ends at the first sign of something that cannot be predicted
-//! ([`crate::unpredictability`]), and so does the search that it belongs to, as in a search with several
-//! targets ([`crate::restart`]).
+//! That holds as long as runs can be predicted. What a target learns of spin loops changes its
+//! later runs and is known to it alone. So a part ends at the first sign of something that cannot
+//! be predicted ([`crate::unpredictability`]), and so does the search that it belongs to, as in a
+//! search with several targets ([`crate::restart`]).
 
 use raddle_model::{Estimate, Execution, Request};
 
@@ -18,7 +18,8 @@ use crate::strategy::{Classification, IncompleteReason, Observation, Strategy};
 
 /// Sees the runs of a part, and ends it.
 pub trait PartWatcher {
-    /// Asked before each run, with the number of runs that are known by then. After a no it is not asked again.
+    /// Asked before each run, with the number of runs that are known by then. After a no it is not
+    /// asked again.
     fn may_go_on(&mut self, runs: u64) -> bool;
 
     /// The run of a work item was made.

@@ -27,7 +27,8 @@ impl SizeSampler {
         SizeSampler { sampler: TreeSampler::default(), expander: Expander::new(spurious), children: Vec::new() }
     }
 
-    /// The next sample to run, if one is due after so many runs of the search. One is under way at a time.
+    /// The next sample to run, if one is due after so many runs of the search. One is under way at
+    /// a time.
     pub fn next(&mut self, runs: u64) -> Option<Request> {
         self.sampler.next(runs)
     }

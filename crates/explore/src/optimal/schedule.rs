@@ -161,7 +161,8 @@ impl ScheduleMaker {
         self.shared = None;
     }
 
-    /// The first `position` transitions of the execution, then `own`. `all`: those of the execution.
+    /// The first `position` transitions of the execution, then `own`. `all`: those of the
+    /// execution.
     pub fn child(&mut self, position: usize, own: Vec<Choice>, all: impl Iterator<Item = Choice>) -> Schedule {
         if position < SHARED_FROM {
             let mut schedule = Vec::with_capacity(position + own.len());

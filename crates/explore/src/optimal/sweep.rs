@@ -1,24 +1,25 @@
 //! An estimate of how many runs the search takes, from samples of its tree.
 //!
 //! After P.-C. Chen, "Heuristic sampling: a method for predicting the performance of tree searching
-//! programs" (SIAM J. Comput. 21(2), 1992), which generalises Knuth's random probes (Math. Comp. 29,
-//! 1975). Work items are divided into strata. A sweep makes the run of one work item of each stratum,
-//! which stands for all work items of its stratum that the sweep has met: the sum of their weights is
-//! an unbiased estimate of the number of runs. The nearer the subtrees of a stratum are in size,
-//! the nearer is the estimate.
+//! programs" (SIAM J. Comput. 21(2), 1992), which generalises Knuth's random probes (Math. Comp.
+//! 29, 1975). Work items are divided into strata. A sweep makes the run of one work item of each
+//! stratum, which stands for all work items of its stratum that the sweep has met: the sum of their
+//! weights is an unbiased estimate of the number of runs. The nearer the subtrees of a stratum are
+//! in size, the nearer is the estimate.
 //!
 //! Invariants:
 //! * The children of a work item belong to later strata than the item itself: the first part of a
 //!   stratum is the depth in the tree.
-//! * A stratum is taken only when nothing of an earlier depth is under way. So it has met all work items
-//!   that it will ever stand for.
-//! * Random numbers are a function of how many were drawn before. So the same program gives the same
-//!   estimate after the same number of runs.
+//! * A stratum is taken only when nothing of an earlier depth is under way. So it has met all work
+//!   items that it will ever stand for.
+//! * Random numbers are a function of how many were drawn before. So the same program gives the
+//!   same estimate after the same number of runs.
 //!
-//! Deviation: the strata are made of depth, length of the schedule and place among siblings. Chen leaves
-//! them to the application. The length tells where in the execution the last reversal is, and
-//! thus how much of the execution is left for further ones. The place tells the same of reversals with
-//! schedules of one length: those of a write with many reads have subtrees of very different sizes.
+//! Deviation: the strata are made of depth, length of the schedule and place among siblings. Chen
+//! leaves them to the application. The length tells where in the execution the last reversal is,
+//! and thus how much of the execution is left for further ones. The place tells the same of
+//! reversals with schedules of one length: those of a write with many reads have subtrees of very
+//! different sizes.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -34,8 +35,8 @@ use crate::strategy::scheduled;
 
 /// The search makes so many runs before samples are taken: small searches end without any.
 const FIRST: u64 = 4096;
-/// One sample for so many runs of the search: in the first sweep, which gives the magnitude, in those
-/// that make the estimate good, and in later ones, which tell little more.
+/// One sample for so many runs of the search: in the first sweep, which gives the magnitude, in
+/// those that make the estimate good, and in later ones, which tell little more.
 const FIRST_SWEEP: u64 = 64;
 const EARLY_SWEEPS: u64 = 128;
 const LATER_SWEEPS: u64 = 256;
@@ -45,8 +46,8 @@ const ENOUGH_SWEEPS: usize = 16;
 /// Depth in the tree, length of the schedule, and place among siblings.
 type Stratum = (u32, usize, i32);
 
-/// Where a child is among so many that have schedules of the same length: far from both ends, places
-/// are taken together. Subtrees often grow by a factor from one to the next.
+/// Where a child is among so many that have schedules of the same length: far from both ends,
+/// places are taken together. Subtrees often grow by a factor from one to the next.
 fn place(index: usize, of: usize) -> i32 {
     let (behind, before) = ((index + 1).ilog2() as i32, (of - index).ilog2() as i32);
     if index < of - index { behind } else { -1 - before }
@@ -180,8 +181,8 @@ impl TreeSampler {
         }
     }
 
-    /// A work item of a stratum. It replaces the one that stands for the stratum with the probability
-    /// of its share in the weight.
+    /// A work item of a stratum. It replaces the one that stands for the stratum with the
+    /// probability of its share in the weight.
     fn meet(&mut self, stratum: Stratum, item: WorkItem, weight: f64) {
         let drawn = self.draw();
         match self.strata.get_mut(&stratum) {

@@ -115,7 +115,8 @@ impl CachedEvent {
     }
 }
 
-/// The events that a thread was seen to make at one place: numbers of cached events, the latest first.
+/// The events that a thread was seen to make at one place: numbers of cached events, the latest
+/// first.
 #[derive(Clone, Debug, Default)]
 struct SeenEvents(SmallVec<[u32; 4]>);
 
@@ -335,8 +336,8 @@ impl TraceIndex {
         self.touches.extend_from_slice(&cached.touches);
     }
 
-    /// The cached event for a place whose latest event was another one. Values and outcomes alternate
-    /// from one execution to the next, so that a few are kept.
+    /// The cached event for a place whose latest event was another one. Values and outcomes
+    /// alternate from one execution to the next, so that a few are kept.
     fn find_cached(&mut self, event: &Event, name: EventName, thread: usize, seq: usize) -> u32 {
         if self.seen[thread].len() == seq {
             self.seen[thread].push(SeenEvents::default());

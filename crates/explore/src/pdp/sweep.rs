@@ -229,7 +229,8 @@ impl<'a> Sweep<'a> {
                 };
                 if access.kind != AccessKind::Alloc {
                     let home = blocks.home(access.addr, self.sites);
-                    // The end of a thread is at no place of the program, and its bytes depend on no other thread.
+                    // The end of a thread is at no place of the program, and its bytes depend on no
+                    // other thread.
                     let is_end = access.kind == AccessKind::Mapping(MappingChange::ThreadEnd);
                     self.note(own, (access.addr, access.size), access.pc, home, (write, is_end));
                 }

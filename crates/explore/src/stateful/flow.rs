@@ -113,8 +113,8 @@ impl Flow {
     }
 }
 
-/// State that release sequences carry from event to event: the thread that heads those of each atomic
-/// location.
+/// State that release sequences carry from event to event: the thread that heads those of each
+/// atomic location.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Heads {
     heads: FxHashMap<u64, Option<u16>>,

@@ -3,24 +3,24 @@
 //! After stateful DPOR (Yang, Chen, Gopalakrishnan and Kirby, SPIN 2008), for native executions and
 //! with races by happens-before. Where a run reaches a state below which everything was explored,
 //! the search is cut. Equal states have equal futures, so filling each cut subtree back in gives a
-//! tree of source-DPOR. A summary ([`StateSummary`]) keeps what the cut subtree would have contributed
-//! to the path that leads to it:
+//! tree of source-DPOR. A summary ([`StateSummary`]) keeps what the cut subtree would have
+//! contributed to the path that leads to it:
 //!
 //! * operations below the state, each with its past below the state: they are reversed with events
 //!   on the path as if they had been met;
-//! * accesses below the state, each with the clocks of that state that happen before it. If one races
-//!   with an access on the path, the search is not cut, so that a run shows the race.
+//! * accesses below the state, each with the clocks of that state that happen before it. If one
+//!   races with an access on the path, the search is not cut, so that a run shows the race.
 //!
 //! Deviations from the paper: summaries keep causal pasts instead of a graph of visible operations,
-//! happens-before is part of them, and sleep sets are used: a state matches if the sleep set with which
-//! it was explored is a subset of the present one.
+//! happens-before is part of them, and sleep sets are used: a state matches if the sleep set with
+//! which it was explored is a subset of the present one.
 //!
-//! The past of an operation is without events that only the operation's own touches order before it. So
-//! its thread may not be the one that a reversal begins with. That matters where its operation is asleep:
-//! then every thread is tried (`dpor::races`).
+//! The past of an operation is without events that only the operation's own touches order before
+//! it. So its thread may not be the one that a reversal begins with. That matters where its
+//! operation is asleep: then every thread is tried (`dpor::races`).
 //!
-//! What it misses: states are compared by hashes of 128 bits, so a collision would hide what lies below
-//! one of two states.
+//! What it misses: states are compared by hashes of 128 bits, so a collision would hide what lies
+//! below one of two states.
 //!
 //! Invariants:
 //! * Only finished nodes are matched, so cycles of states do no harm.
@@ -258,8 +258,8 @@ impl StateMatcher {
         }
     }
 
-    /// The operations that threads stand before behind so many events of an execution: `next` is the
-    /// event that a thread makes then, if it makes one.
+    /// The operations that threads stand before behind so many events of an execution: `next` is
+    /// the event that a thread makes then, if it makes one.
     pub fn pending_at(
         &mut self,
         execution: &Execution,

@@ -1,20 +1,21 @@
 //! Operations that no schedule reverses with earlier operations of other threads, although they
 //! conflict. Summaries leave them out: they would request nothing.
 //!
-//! An operation X of thread q is left out if everything of other threads that it conflicts with happens
-//! before q's earlier operations, whatever the schedule:
+//! An operation X of thread q is left out if everything of other threads that it conflicts with
+//! happens before q's earlier operations, whatever the schedule:
 //!
 //! * X creates, starts, ends or joins a thread, and nothing else is done with that thread.
 //! * X gives back a lock that q holds, and all uses of the lock are blocking acquisitions and
-//!   releases by the holder. A use that X conflicts with cannot lie between q's acquisition and X. So it
-//!   is before the acquisition, and conflicts with that.
-//! * X is made under a mutex, and so is everything else that touches the same cell, under the same mutex,
-//!   whose uses are those above. An earlier event under the mutex is before q's acquisition: its thread
-//!   has given the mutex back before that. Signals and waits for a condition variable are such operations.
-//!   They also touch the cells by which threads learn that they were woken; a thread that is woken has
-//!   begun its wait under the mutex, and the earlier uses of its cell lie before that.
-//! * X is made by the first thread while every thread that was created is joined. Such an event also
-//!   reverses nothing as the earlier of two: the threads behind it are created behind it.
+//!   releases by the holder. A use that X conflicts with cannot lie between q's acquisition and X.
+//!   So it is before the acquisition, and conflicts with that.
+//! * X is made under a mutex, and so is everything else that touches the same cell, under the same
+//!   mutex, whose uses are those above. An earlier event under the mutex is before q's acquisition:
+//!   its thread has given the mutex back before that. Signals and waits for a condition variable
+//!   are such operations. They also touch the cells by which threads learn that they were woken; a
+//!   thread that is woken has begun its wait under the mutex, and the earlier uses of its cell lie
+//!   before that.
+//! * X is made by the first thread while every thread that was created is joined. Such an event
+//!   also reverses nothing as the earlier of two: the threads behind it are created behind it.
 //!
 //! The same holds for accesses to memory, which then cannot race.
 //!
@@ -47,7 +48,8 @@ pub(super) struct CellUse {
 #[derive(Debug, Default)]
 pub(crate) struct OrderedUses {
     pub(super) cells: FxHashMap<u64, CellUse>,
-    /// Locks that each thread holds, once for each time that it took them, and whether only for reading.
+    /// Locks that each thread holds, once for each time that it took them, and whether only for
+    /// reading.
     held: Vec<Vec<(u64, bool)>>,
     /// Threads that were created and not joined.
     unjoined: i64,
@@ -65,8 +67,8 @@ impl OrderedUses {
         thread == 0 && self.unjoined == 0
     }
 
-    /// The mutexes, and the other locks for writing, that the thread holds and that order what is done
-    /// under them.
+    /// The mutexes, and the other locks for writing, that the thread holds and that order what is
+    /// done under them.
     pub fn guards(&self, thread: u16) -> Mutexes {
         let held = self.held.get(usize::from(thread)).into_iter().flatten();
         let own = held.filter(|&&(lock, is_shared)| !is_shared && self.is_ordinary(lock));
@@ -76,8 +78,8 @@ impl OrderedUses {
         guards
     }
 
-    /// Which threads hold locks for reading, as a number; 0 if none does. The state of a lock says how many
-    /// readers it has, and which thread waits for itself depends on which they are.
+    /// Which threads hold locks for reading, as a number; 0 if none does. The state of a lock says
+    /// how many readers it has, and which thread waits for itself depends on which they are.
     pub fn readers(&self) -> u64 {
         let held = self.held.iter().zip(1u64..).flat_map(|(held, thread)| held.iter().map(move |lock| (thread, lock)));
         let shared = held.filter(|(_, (_, is_shared))| *is_shared);
@@ -89,7 +91,8 @@ impl OrderedUses {
         self.cells.get(&(lock >> 3)).is_some_and(|cell| cell.is_lock)
     }
 
-    /// Notes the use of objects by the next event; whether less is true of one of them than was before.
+    /// Notes the use of objects by the next event; whether less is true of one of them than was
+    /// before.
     pub fn note(&mut self, event: &Event, touches: &Footprint) -> bool {
         if self.is_alone(event.thread) {
             return false;

@@ -1,7 +1,8 @@
 //! Recognised states as bytes.
 //!
-//! Summaries share events, operations and lists of events. Each of these is written once, in a table,
-//! and named by its place there. An entry names earlier entries only, so what is read has no cycles.
+//! Summaries share events, operations and lists of events. Each of these is written once, in a
+//! table, and named by its place there. An entry names earlier entries only, so what is read has no
+//! cycles.
 
 use std::rc::Rc;
 

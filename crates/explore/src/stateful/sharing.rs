@@ -1,5 +1,5 @@
-//! Which bytes several threads access in conflicting ways, in some execution that was seen, and not always
-//! under the same mutex.
+//! Which bytes several threads access in conflicting ways, in some execution that was seen, and not
+//! always under the same mutex.
 //!
 //! Only accesses to such bytes can race, so only they are kept in summaries. When bytes turn out to
 //! be shared, summaries that were made before lack accesses and are given up.
@@ -59,7 +59,8 @@ impl Sharing {
         if access.range.size > LARGE { self.note_large(access) } else { self.note_cells(access, guards) }
     }
 
-    /// Cells become shared that a large access has in common with others. It counts as one without a mutex.
+    /// Cells become shared that a large access has in common with others. It counts as one without
+    /// a mutex.
     fn note_large(&mut self, access: SharedAccess) -> bool {
         self.large.push(access);
         let mut became = false;
@@ -142,8 +143,8 @@ mod tests {
         Mutexes::new()
     }
 
-    /// Bytes that are always accessed under one mutex are not shared, until they are accessed otherwise or
-    /// the mutex is not what it seemed.
+    /// Bytes that are always accessed under one mutex are not shared, until they are accessed
+    /// otherwise or the mutex is not what it seemed.
     #[test]
     fn a_mutex_keeps_bytes_from_being_shared() {
         let (one, two, both) = (Mutexes::from_slice(&[1]), Mutexes::from_slice(&[2]), Mutexes::from_slice(&[1, 2]));
@@ -161,8 +162,8 @@ mod tests {
         SharedAccess { thread, range: Range { addr, size }, what }
     }
 
-    /// An access to most of the address space makes those bytes shared that another thread accesses, in
-    /// either order.
+    /// An access to most of the address space makes those bytes shared that another thread
+    /// accesses, in either order.
     #[test]
     fn large_accesses_share_what_they_meet() {
         let large = access(0, 0x1000, u64::MAX - 0x1000, Touching::Write);

@@ -5,8 +5,8 @@
 //! accesses on the way. A summary lists both. Going back over an event, an entry learns that the
 //! event is part of its past, or stays as it is.
 //!
-//! Both lists are sorted, so that two summaries are merged in one pass. Entries are shared between the
-//! summaries of states that follow one another; only those that learn something are copied.
+//! Both lists are sorted, so that two summaries are merged in one pass. Entries are shared between
+//! the summaries of states that follow one another; only those that learn something are copied.
 
 use std::rc::Rc;
 
@@ -98,10 +98,10 @@ impl LateOperation {
     /// The entries that an operation has in the state before it. The end of a wait is preceded by
     /// its wake-up as by an event of its own thread, unless the wait may time out.
     ///
-    /// Of an operation that may be held up, what is to be reversed with it need not be what enables it: a
-    /// thread that a handler suspends goes on behind the handler's return, and may have to come before another
-    /// thread's use of the lock that it asks for. So there is an entry for each touch, too, in whose past
-    /// are the events of all others.
+    /// Of an operation that may be held up, what is to be reversed with it need not be what enables
+    /// it: a thread that a handler suspends goes on behind the handler's return, and may have to
+    /// come before another thread's use of the lock that it asks for. So there is an entry for each
+    /// touch, too, in whose past are the events of all others.
     fn of(
         event: Event,
         pending: Option<Pending>,

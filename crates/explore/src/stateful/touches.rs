@@ -72,7 +72,8 @@ impl TouchTable {
         self.entries.iter().map(|entry| entry.touch).collect()
     }
 
-    /// The table in which these touches have the numbers of their places; `None` if one occurs twice.
+    /// The table in which these touches have the numbers of their places; `None` if one occurs
+    /// twice.
     pub fn of(touches: Vec<Touch>) -> Option<Self> {
         let mut table = TouchTable::default();
         let is_next = |(number, touch)| table.number(touch) as usize == number;

@@ -1,10 +1,10 @@
 //! The children of a complete run.
 //!
-//! Every event that a run added to its unit is looked at with the graph before it. A read also reads
-//! the older stores, a write is also placed before others, and is also read by reads that are there
-//! already: these are *revisits*, which delete what was added behind the read, but for what the write
-//! itself needs. A revisit is made only if what it deletes is *maximal* (it is what the run would do by
-//! itself, without the write), so that each graph has one parent.
+//! Every event that a run added to its unit is looked at with the graph before it. A read also
+//! reads the older stores, a write is also placed before others, and is also read by reads that are
+//! there already: these are *revisits*, which delete what was added behind the read, but for what
+//! the write itself needs. A revisit is made only if what it deletes is *maximal* (it is what the
+//! run would do by itself, without the write), so that each graph has one parent.
 
 use raddle_model::weak::{Consistency, Failing, Graph, GraphEventId, GraphNode, INIT, Label, NO_CAUSE};
 
@@ -36,8 +36,8 @@ struct Children<'a> {
 }
 
 impl Children<'_> {
-    /// The read reads another store than the last one. Waiting for another value than that of the last
-    /// store would lead nowhere.
+    /// The read reads another store than the last one. Waiting for another value than that of the
+    /// last store would lead nowhere.
     fn older_stores(&mut self, before: &Graph, node: GraphNode) {
         let Some(read) = node.read() else { return };
         let stores = &before.locations[read.location as usize].stores;
@@ -84,7 +84,8 @@ impl Children<'_> {
             let waits = kept.nodes[read].read().is_some_and(|label| label.would_wait(write.value, self.failing));
             kept.nodes[read].waits = waits;
             for behind in places(&kept, node) {
-                // A thread that waits for another value than that of the last store would do so for ever.
+                // A thread that waits for another value than that of the last store would do so for
+                // ever.
                 if waits && behind != kept.last_store(write.location) {
                     continue;
                 }
@@ -97,8 +98,8 @@ impl Children<'_> {
         }
     }
 
-    /// Adds a unit. A run makes the write of a read-modify-write at once. If another one stands behind
-    /// the same store, there is no such run, but there are revisits by the write.
+    /// Adds a unit. A run makes the write of a read-modify-write at once. If another one stands
+    /// behind the same store, there is no such run, but there are revisits by the write.
     fn add(&mut self, unit: Graph) {
         let Some(conflict) = pending_writes(&unit).position(|write| is_taken(&unit, write)) else {
             self.units.push(unit);
@@ -151,7 +152,8 @@ fn is_taken(graph: &Graph, write: GraphNode) -> bool {
     })
 }
 
-/// The events that precede an event by program order, creations and ends of threads, and reads-from.
+/// The events that precede an event by program order, creations and ends of threads, and
+/// reads-from.
 fn prefix(graph: &Graph, node: GraphNode) -> Vec<bool> {
     let mut is_in = vec![false; graph.nodes.len()];
     let is_before = |other: &GraphEventId, id: GraphEventId| other.thread == id.thread && *other < id;

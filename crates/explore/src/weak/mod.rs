@@ -1,28 +1,29 @@
 //! Weak memory models on complete runs.
 //!
 //! After TruSt (Kokologiannakis, Marmanis, Gladstein and Vafeiadis, POPL 2022): each consistent
-//! execution graph is made exactly once, without memory of those that were made, because each has one
-//! parent.
+//! execution graph is made exactly once, without memory of those that were made, because each has
+//! one parent.
 //!
 //! Deviations:
-//! * TruSt interprets a program event by event. Here a run is made to its end: loads read the last store
-//!   and stores are placed last, which is always consistent, and the threads go on by the policy. The
-//!   children are derived from the complete graph, event by event (`children`). So a work item is a
-//!   *unit*, a graph whose events a run makes first; it reads nothing that another unit wrote.
-//! * The program keeps the stores of atomic locations, and is told in its schedule which one to read and
-//!   where to put a store. It knows no memory model.
-//! * A read and the write of a read-modify-write are one transition of the program. A graph in which two
-//!   of them read the same store is not run; only the revisits by the write are made.
-//! * A lock that is held is a read whose thread waits. The thread is held back for the rest of the run,
-//!   and goes on in that unit where an unlock revisits the read. Such a run is redundant unless the
-//!   thread waits for the last store: then it waits for ever.
-//! * So is the read of a loop that waits. With which values the loop only goes round again is a function
-//!   of the thread's state ([`HeldRead`](raddle_model::HeldRead)), and the target tells those that it has
-//!   met. Others are learnt by a run in which the loop goes round with one: the unit of that run is made
-//!   once more, with the thread held back.
+//! * TruSt interprets a program event by event. Here a run is made to its end: loads read the last
+//!   store and stores are placed last, which is always consistent, and the threads go on by the
+//!   policy. The children are derived from the complete graph, event by event (`children`). So a
+//!   work item is a *unit*, a graph whose events a run makes first; it reads nothing that another
+//!   unit wrote.
+//! * The program keeps the stores of atomic locations, and is told in its schedule which one to
+//!   read and where to put a store. It knows no memory model.
+//! * A read and the write of a read-modify-write are one transition of the program. A graph in
+//!   which two of them read the same store is not run; only the revisits by the write are made.
+//! * A lock that is held is a read whose thread waits. The thread is held back for the rest of the
+//!   run, and goes on in that unit where an unlock revisits the read. Such a run is redundant
+//!   unless the thread waits for the last store: then it waits for ever.
+//! * So is the read of a loop that waits. With which values the loop only goes round again is a
+//!   function of the thread's state ([`HeldRead`](raddle_model::HeldRead)), and the target tells
+//!   those that it has met. Others are learnt by a run in which the loop goes round with one: the
+//!   unit of that run is made once more, with the thread held back.
 //!
-//! Invariants: a unit is consistent, and closed under program order, reads-from, and what begins and
-//! ends threads. The policy behind the schedule is a function of the graph.
+//! Invariants: a unit is consistent, and closed under program order, reads-from, and what begins
+//! and ends threads. The policy behind the schedule is a function of the graph.
 //!
 //! What is not modelled ends the search, which is then incomplete
 //! ([`Unmodelled`]).
@@ -79,8 +80,8 @@ impl Weak {
         self.stack.clear();
     }
 
-    /// A read of the unit only lets its loop go round again, as the run has shown. So its thread waits there,
-    /// which leads somewhere if it reads the last store.
+    /// A read of the unit only lets its loop go round again, as the run has shown. So its thread
+    /// waits there, which leads somewhere if it reads the last store.
     fn wait_at(&mut self, read: GraphEventId, unit: &Graph) {
         let Some(number) = unit.find(read) else {
             return self.give_up(IncompleteReason::MemoryModel(Unmodelled::BusyWaiting));

@@ -1,8 +1,9 @@
 //! The schedule that makes a run execute a unit.
 //!
-//! It is a linear extension of program order and reads-from. A choice of an atomic operation says how
-//! many stores stand, at that time, behind the store that it reads or behind the place of its own. If the
-//! unit is sequentially consistent, that is none for all of them: what such a run shows needs no weak memory.
+//! It is a linear extension of program order and reads-from. A choice of an atomic operation says
+//! how many stores stand, at that time, behind the store that it reads or behind the place of its
+//! own. If the unit is sequentially consistent, that is none for all of them: what such a run shows
+//! needs no weak memory.
 
 use raddle_model::Choice;
 use raddle_model::weak::{Graph, GraphEventId, GraphNode, INIT, Label, NO_CAUSE};
@@ -12,7 +13,8 @@ use raddle_vocab::HOLD;
 pub fn schedule(unit: &Graph) -> Option<Vec<Choice>> {
     let mut run = match follow(unit, |run, number| run.is_ready(number) && run.is_last(number)) {
         Some(run) => run,
-        // Only memory that is weak allows the unit. It has no cycle of program order and reads-from.
+        // Only memory that is weak allows the unit. It has no cycle of program order and
+        // reads-from.
         None => follow(unit, Simulation::is_ready)?,
     };
     let waiting = unit.nodes.iter().filter(|node| node.waits);
@@ -22,7 +24,8 @@ pub fn schedule(unit: &Graph) -> Option<Vec<Choice>> {
     Some(run.choices)
 }
 
-/// The events of a unit in an order in which each can be next when it is made; `None` if there is none.
+/// The events of a unit in an order in which each can be next when it is made; `None` if there is
+/// none.
 fn follow<'a>(unit: &'a Graph, can_be_next: impl Fn(&Simulation<'a>, usize) -> bool) -> Option<Simulation<'a>> {
     let mut run = Simulation::new(unit);
     let mut left: Vec<usize> = (0..unit.nodes.len()).filter(|&number| !unit.nodes[number].waits).collect();
@@ -41,8 +44,8 @@ struct Simulation<'a> {
     previous: Vec<Option<usize>>,
     /// Threads in the order of their creation.
     threads: Vec<u16>,
-    /// The stores of each location. A write of a read-modify-write that the unit does not have is its
-    /// read's number plus the number of all events.
+    /// The stores of each location. A write of a read-modify-write that the unit does not have is
+    /// its read's number plus the number of all events.
     stores: Vec<Vec<u32>>,
     choices: Vec<Choice>,
 }
@@ -78,7 +81,8 @@ impl<'a> Simulation<'a> {
             && (node.read().is_none() || is_made(node.reads))
     }
 
-    /// Whether it would read the last store, or make it, and no read that is left reads what it overwrites.
+    /// Whether it would read the last store, or make it, and no read that is left reads what it
+    /// overwrites.
     fn is_last(&self, number: usize) -> bool {
         let node = &self.unit.nodes[number];
         let Some(location) = node.location() else { return true };

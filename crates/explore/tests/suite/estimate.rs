@@ -100,8 +100,8 @@ fn runs_of(mut dpor: Dpor, program: &AbstractProgram, limit: u64) -> (u64, Estim
     (runs, dpor.estimate().unwrap())
 }
 
-/// After a fifth of the search, the middle of the range is within a factor of ten. Not so for readers in
-/// a search that recognises states: they all lead to different ones.
+/// After a fifth of the search, the middle of the range is within a factor of ten. Not so for
+/// readers in a search that recognises states: they all lead to different ones.
 #[test]
 fn a_depth_first_search_judges_by_what_is_finished() {
     for (name, program, both) in [

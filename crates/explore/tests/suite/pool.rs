@@ -115,8 +115,8 @@ fn a_spin_loop_ends_the_sharing() {
     assert!(restarted > sample(5), "{restarted}");
 }
 
-/// A portion of a search that meets a spin loop has as many runs of the search that goes on, however many
-/// targets shared the one that was given up.
+/// A portion of a search that meets a spin loop has as many runs of the search that goes on,
+/// however many targets shared the one that was given up.
 #[test]
 fn a_portion_begins_anew_with_its_search() {
     let mut restarted = 0;

@@ -160,8 +160,8 @@ fn compare(class: Class, forks: bool, count: u64) -> Sums {
 }
 
 /// 10,200 programs, each searched exhaustively, too: fewer would not show that pruning pays. Where
-/// nothing is pruned, the search meets each trace once; where it prunes, it needs a third of that at
-/// most (two thirds if main works beside its threads).
+/// nothing is pruned, the search meets each trace once; where it prunes, it needs a third of that
+/// at most (two thirds if main works beside its threads).
 fn no_race_is_missed(forks: bool) {
     for class in Class::ALL {
         let sums = compare(class, forks, 850);

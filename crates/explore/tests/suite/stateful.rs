@@ -64,8 +64,8 @@ fn shown(
     (outcome.incomplete != Some(IncompleteReason::Executions)).then_some((shown, outcome.stats))
 }
 
-/// What exhaustive search shows, and the search that recognises states. `None` if there is too much to
-/// compare.
+/// What exhaustive search shows, and the search that recognises states. `None` if there is too much
+/// to compare.
 fn both(program: &AbstractProgram, spurious: u32) -> Option<[Shown; 2]> {
     let (all, _) = shown(Dfs::of_traces(spurious), program, Granularity::Sync, spurious, 3000)?;
     let (matched, _) = shown(Dpor::matching_states(spurious, CACHE), program, Granularity::Sync, spurious, 20_000)?;
@@ -158,8 +158,9 @@ fn agrees_with_brute_force_about_handlers_and_sections() {
     compare(seeds(1000), handlers_and_sections).assert_more_than(200);
 }
 
-/// Main locks a mutex and dies, behind a handler or before. Below a known state it is suspended still: what
-/// is to come before another thread's lock is the handler's return, which ends the suspension.
+/// Main locks a mutex and dies, behind a handler or before. Below a known state it is suspended
+/// still: what is to come before another thread's lock is the handler's return, which ends the
+/// suspension.
 #[test]
 fn a_suspended_thread_is_let_go_below_a_known_state() {
     let lock = || locked(0, vec![]);
@@ -187,9 +188,9 @@ fn agrees_with_brute_force_about_heap_blocks() {
     assert!(chosen_seeds().is_some() || used.is_some_and(|&used| used > sample(10)), "{tally:?}");
 }
 
-/// Of two threads the one that comes first keeps a read lock, which nothing but the lock knows. Both ask for
-/// the write lock if the last thread comes before the third: which of them waits for itself is not told by
-/// the number of readers.
+/// Of two threads the one that comes first keeps a read lock, which nothing but the lock knows.
+/// Both ask for the write lock if the last thread comes before the third: which of them waits for
+/// itself is not told by the number of readers.
 #[test]
 fn states_differ_by_the_readers_of_a_lock() {
     let [done, go] = [0, 1];
@@ -213,15 +214,15 @@ fn states_differ_by_the_readers_of_a_lock() {
     assert!(agree(&[all, matched]));
 }
 
-/// Two reads, and a write that is asleep before both: it does not stand for the write behind the second
-/// read, which the first one hides.
+/// Two reads, and a write that is asleep before both: it does not stand for the write behind the
+/// second read, which the first one hides.
 #[test]
 fn a_write_that_is_asleep_does_not_stand_for_one_behind_a_read() {
     assert_eq!(compare(10_849..10_850, waiting).compared, 1);
 }
 
-/// Threads that draw a ticket and wait for their turn: n! traces. What is tried though it cannot be is
-/// at most one run for each thread, ticket and turn.
+/// Threads that draw a ticket and wait for their turn: n! traces. What is tried though it cannot be
+/// is at most one run for each thread, ticket and turn.
 #[test]
 fn ticket_locks_need_few_redundant_runs() {
     let enter = || {

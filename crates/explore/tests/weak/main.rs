@@ -229,7 +229,8 @@ fn random_programs_with_loops_that_wait() {
 fn litmus_tests_have_the_graphs_of_the_oracle() {
     for (name, program) in litmus::all() {
         for model in MemoryModel::ALL {
-            // The oracle of RC11 tries too many candidates for some tests with locks, whose numbers are known.
+            // The oracle of RC11 tries too many candidates for some tests with locks, whose numbers
+            // are known.
             let is_compared = compare(&program, model, 100_000) != Compared::TooLarge;
             assert!(is_compared || name.starts_with("lock"), "{name} is too large");
         }
@@ -265,7 +266,8 @@ fn waiting_ends() {
 fn litmus_tests_have_known_numbers_of_graphs() {
     let all: std::collections::BTreeMap<String, WeakProgram> = litmus::all().into_iter().collect();
     let known: &[(&str, [usize; 3])] = &[
-        // Each of two reads has two stores to read; that both read the older one needs a weak model.
+        // Each of two reads has two stores to read; that both read the older one needs a weak
+        // model.
         ("SB Relaxed Relaxed", [3, 4, 4]),
         ("SB SeqCst SeqCst", [3, 3, 3]),
         ("MP Relaxed Relaxed", [3, 3, 4]),

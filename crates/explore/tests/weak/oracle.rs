@@ -1,5 +1,5 @@
-//! Independent oracles. RC11: all paths of the threads, all reads-from and all modification orders, with
-//! the axioms on matrices. SC and TSO: machines with and without store buffers.
+//! Independent oracles. RC11: all paths of the threads, all reads-from and all modification orders,
+//! with the axioms on matrices. SC and TSO: machines with and without store buffers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,8 @@ pub struct Key {
     pub stores: BTreeMap<usize, Vec<Id>>,
 }
 
-/// The graphs in which all threads end, and those in which some wait, each of these for the last store.
+/// The graphs in which all threads end, and those in which some wait, each of these for the last
+/// store.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Graphs {
     pub complete: BTreeSet<Key>,
@@ -390,7 +391,8 @@ struct State {
     reads: BTreeMap<Id, Id>,
 }
 
-/// The graphs of a machine, with store buffers or without; `None` if there are more states than `cap`.
+/// The graphs of a machine, with store buffers or without; `None` if there are more states than
+/// `cap`.
 pub fn machine(program: &WeakProgram, has_buffers: bool, cap: usize) -> Option<Graphs> {
     let first = State {
         threads: vec![(0, Vec::new()); program.len()],

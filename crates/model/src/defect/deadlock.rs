@@ -1,26 +1,27 @@
 //! Deadlocks and livelocks: which threads can never go on, judged at the end of a run in which no
 //! thread can step.
 //!
-//! * `relock`: a thread waits for a lock that it holds itself. So does a signal handler that waits for a
-//!   lock of the thread that it interrupts.
+//! * `relock`: a thread waits for a lock that it holds itself. So does a signal handler that waits
+//!   for a lock of the thread that it interrupts.
 //! * `cycle`: threads wait for each other's locks or ends. Such a cycle stays closed to the end of
 //!   the run, so it is enough to look there. It counts even if the process has exited.
-//! * `lost-wakeup`: a thread waits to be woken, no thread is left to do that, and none waits for a lock of
-//!   this one. Whether the object was signalled before does not matter: it is no part of the state, by
-//!   which searches tell defects apart.
+//! * `lost-wakeup`: a thread waits to be woken, no thread is left to do that, and none waits for a
+//!   lock of this one. Whether the object was signalled before does not matter: it is no part of
+//!   the state, by which searches tell defects apart.
 //! * `all-blocked`: none of these, but no thread is left to do what the blocked threads wait for.
 //! * `spin` (a livelock): a thread is in a loop that no other thread can end.
 //!
-//! A thread that waits for a signal or for another process may go on: then the rest is no deadlock, but
-//! a cycle still is.
+//! A thread that waits for a signal or for another process may go on: then the rest is no deadlock,
+//! but a cycle still is.
 //!
 //! Scripted parties are threads like others, but for two things. A party that the program need not
-//! connect to waits for nothing. And while a party waits for the program, threads of the program that
-//! wait to be woken may rightly do so, whatever woke them before: the deadlock is `all-blocked`.
+//! connect to waits for nothing. And while a party waits for the program, threads of the program
+//! that wait to be woken may rightly do so, whatever woke them before: the deadlock is
+//! `all-blocked`.
 //!
-//! Where the check ends when the program is idle, its rest is an orderly end if every party is done and
-//! a thread of the program waits for a connection or for its bytes, so that one more client could make it
-//! go on. A cycle is a deadlock all the same.
+//! Where the check ends when the program is idle, its rest is an orderly end if every party is done
+//! and a thread of the program waits for a connection or for its bytes, so that one more client
+//! could make it go on. A cycle is a deadlock all the same.
 //!
 //! A thread that waits for a stuck thread is a consequence and only named beside the cause. After
 //! an exit, or after a thread has failed, a blocked thread may wait for what that thread would have
@@ -43,7 +44,8 @@ pub(super) fn find(execution: &Execution, holdings: &Holdings, until_idle: bool,
     if execution.status != RunStatus::Rest || execution.is_stale() || !execution.pending.iter().any(stuck) {
         return;
     }
-    // At rest a thread is enabled only if the schedule has held it back: another execution goes on from here.
+    // At rest a thread is enabled only if the schedule has held it back: another execution goes on
+    // from here.
     if execution.pending.iter().any(|pending| pending.state == PendingState::Enabled) {
         return;
     }
@@ -271,7 +273,8 @@ impl<'a> Scene<'a> {
         blocked.into_iter().filter(|&thread| !self.waits[usize::from(thread)].iter().any(waits_too)).collect()
     }
 
-    /// Parties first, then causes, then the threads that wait for them; threads that only join them come last.
+    /// Parties first, then causes, then the threads that wait for them; threads that only join them
+    /// come last.
     fn by_importance(&self) -> Vec<u16> {
         let roots = self.roots();
         let mut threads = self.blocked();
@@ -307,7 +310,8 @@ impl<'a> Scene<'a> {
         };
         let parts: Vec<Part> = threads.iter().map(part).collect();
         // A thread that only joins a stuck thread is a consequence, unless it is part of a cycle.
-        // Where a handler interrupts its thread says nothing more. `Finding::telling` knows the same rule.
+        // Where a handler interrupts its thread says nothing more. `Finding::telling` knows the
+        // same rule.
         let counts = |thread: &&u16| {
             let joins = is_join(&self.execution.pending[usize::from(**thread)]);
             self.holdings.suspended_by(**thread).is_none() && (detail == "cycle" || !joins)

@@ -1,6 +1,6 @@
 //! Errors in the use of the heap: accesses outside of live blocks, frees of what is no live block,
-//! and blocks that were lost. Each names the access, the end of the block and its allocation, in this order, as far as
-//! they are known.
+//! and blocks that were lost. Each names the access, the end of the block and its allocation, in
+//! this order, as far as they are known.
 
 use std::collections::BTreeMap;
 

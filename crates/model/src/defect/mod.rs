@@ -178,8 +178,8 @@ impl DefectFinder {
     }
 
     /// Whether a held lock was overwritten in the execution that was examined last, so that another
-    /// thread could take it. What follows is not searched in every order: events do not tell when it
-    /// became free.
+    /// thread could take it. What follows is not searched in every order: events do not tell when
+    /// it became free.
     #[must_use]
     pub fn has_overwritten_lock(&self) -> bool {
         self.holdings.is_overwritten()
@@ -280,7 +280,8 @@ fn of_incident(number: usize, incident: &Incident) -> Option<Defect> {
     Some(Defect { text, severity, ..defect })
 }
 
-/// Statuses that the program should not exit with: each end in the run could have been the first one.
+/// Statuses that the program should not exit with: each end in the run could have been the first
+/// one.
 fn of_exits(execution: &Execution, allowed: &[i32], into: &mut Vec<Defect>) {
     if execution.status != RunStatus::Rest {
         return;

@@ -20,8 +20,8 @@ pub struct AtomicOp {
     pub order: MemOrder,
     /// What is done.
     pub action: AtomicAction,
-    /// Whether a store goes on with a release sequence that its own thread began: so it is in C, and
-    /// was in C++ before C++20.
+    /// Whether a store goes on with a release sequence that its own thread began: so it is in C,
+    /// and was in C++ before C++20.
     pub continues: bool,
     /// Whether it has to wait while another thread is inside an atomic section.
     pub outside: bool,

@@ -3,9 +3,9 @@
 //! A wait is two operations: the arrival, which belongs to the present round, and the departure
 //! once the round is full. The serial thread is the one of least rank in the round.
 //!
-//! A barrier may be destroyed as soon as no thread is blocked at it (POSIX): the threads of its last
-//! round may not have left yet. So destroying waits for them, and orders their leaving before it.
-//! Nothing else does: memory that is freed without it is still used by those that leave.
+//! A barrier may be destroyed as soon as no thread is blocked at it (POSIX): the threads of its
+//! last round may not have left yet. So destroying waits for them, and orders their leaving before
+//! it. Nothing else does: memory that is freed without it is still used by those that leave.
 
 use raddle_vocab::{OpKind, Outcome, ThreadSet, Words, extent};
 

@@ -66,8 +66,8 @@ impl LifeChange {
     }
 }
 
-/// Rare properties of operations, a bit each. What a search asks of a whole execution is answered by
-/// those of its events together.
+/// Rare properties of operations, a bit each. What a search asks of a whole execution is answered
+/// by those of its events together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OpTraits(u8);
 
@@ -159,8 +159,8 @@ impl Op {
         }
     }
 
-    /// First byte and number of bytes of the synchronising object that lies in memory and that it is
-    /// about.
+    /// First byte and number of bytes of the synchronising object that lies in memory and that it
+    /// is about.
     #[must_use]
     pub fn object_bytes(&self) -> Option<(u64, u64)> {
         let size = match self {
@@ -234,8 +234,8 @@ impl Op {
 
     /// Whether the other operation, which conflicts with this one, may be enabled by something that
     /// does not: a post by another post, a writer by the end of any reader, a timed wait by its
-    /// time-out, a read in a spin loop by a write to other bytes of what it reads. Writes that enable such a
-    /// read conflict with one another if they write all of it.
+    /// time-out, a read in a spin loop by a write to other bytes of what it reads. Writes that
+    /// enable such a read conflict with one another if they write all of it.
     #[must_use]
     pub fn may_enable(&self, other: &Op) -> bool {
         match other {

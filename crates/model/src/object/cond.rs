@@ -3,8 +3,8 @@
 //! A wait is two operations: it releases the mutex and enqueues, then it reacquires the mutex once
 //! it was woken. A timed wait is three: it may time out while another thread holds the mutex, so it
 //! leaves the queue first, and then locks the mutex as any thread does. A wait gives back one level
-//! of a recursive mutex. A signal has one successor per waiter. A signal orders nothing for the race
-//! detector, as a wake-up may be spurious.
+//! of a recursive mutex. A signal has one successor per waiter. A signal orders nothing for the
+//! race detector, as a wake-up may be spurious.
 
 use raddle_vocab::{OpKind, Outcome, Words, extent};
 

@@ -1,16 +1,17 @@
 //! The end of the process.
 //!
-//! In a run, threads go on when one of them has ended the process. That is sound, and all that has to be
-//! looked at:
+//! In a run, threads go on when one of them has ended the process. That is sound, and all that has
+//! to be looked at:
 //!
-//! - An end is the last event of its thread, touches nothing and orders nothing. So whatever other threads
-//!   do behind it in a run, they could have done before it: each beginning of the run that happened-before
-//!   allows, with an end as its last event, is a run of the real process.
+//! - An end is the last event of its thread, touches nothing and orders nothing. So whatever other
+//!   threads do behind it in a run, they could have done before it: each beginning of the run that
+//!   happened-before allows, with an end as its last event, is a run of the real process.
 //! - So of several ends in one run each could have been the first one, and each status counts
-//!   ([`Execution::exits`](crate::execution::Execution::exits)). No run is needed for each order of them.
-//! - Handlers of `exit` and destructors are events of the thread that ends the process. Which thread
-//!   calls a handler depends on the order in which threads take handlers from their list, and each time
-//!   a thread does, that is a transition that changes the list ([`super::FileOp`]).
+//!   ([`Execution::exits`](crate::execution::Execution::exits)). No run is needed for each order of
+//!   them.
+//! - Handlers of `exit` and destructors are events of the thread that ends the process. Which
+//!   thread calls a handler depends on the order in which threads take handlers from their list,
+//!   and each time a thread does, that is a transition that changes the list ([`super::FileOp`]).
 
 use raddle_vocab::{OpKind, Outcome, Words};
 

@@ -2,19 +2,19 @@
 //!
 //! A courier, which is a thread of its own, begins the handler where its target is suspended, and
 //! returns where the target goes on (`raddle_vocab::handler`). In between no event of the suspended
-//! thread happens. The handler acts for its target: it owns what its target owns. Where a handler of the
-//! target runs already, it is that one's courier that is suspended.
+//! thread happens. The handler acts for its target: it owns what its target owns. Where a handler
+//! of the target runs already, it is that one's courier that is suspended.
 //!
 //! The beginning and the return depend on every event of the suspended thread. What is between is
 //! ordered by the two. The sender of a signal happens before the handler, because it creates the
 //! courier. What the suspended thread did before happens before the handler, and the handler before
 //! what the thread does next: they are one thread in the program.
 //!
-//! A return may end the call that the suspended thread is in: if that still waits. So it depends on what
-//! may end the wait, too.
+//! A return may end the call that the suspended thread is in: if that still waits. So it depends on
+//! what may end the wait, too.
 //!
-//! Whether a signal is still pending and not blocked is known to the target only: all that changes it
-//! touches the pending signals, as a beginning does.
+//! Whether a signal is still pending and not blocked is known to the target only: all that changes
+//! it touches the pending signals, as a beginning does.
 
 use raddle_vocab::handler::{self, Handling};
 use raddle_vocab::io::SIGNALS;
@@ -36,7 +36,8 @@ pub enum SignalOp {
         /// What the call waits for that the handler interrupts; 0 if there is none.
         awaited: u64,
     },
-    /// A call begins that a handler may interrupt: a handler that runs before does not end its wait.
+    /// A call begins that a handler may interrupt: a handler that runs before does not end its
+    /// wait.
     Call,
 }
 
@@ -176,8 +177,8 @@ impl Operation for SignalOp {
 }
 
 impl SyncState {
-    /// The thread that a handler for this one would suspend: itself, or the courier of the handler that
-    /// runs in it now.
+    /// The thread that a handler for this one would suspend: itself, or the courier of the handler
+    /// that runs in it now.
     fn innermost(&self, target: u16) -> u16 {
         let mut thread = target;
         // A chain is no longer than there are threads.

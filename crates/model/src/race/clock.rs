@@ -169,8 +169,8 @@ impl Clocks {
         }
     }
 
-    /// What a store of the thread publishes by itself: all that it has seen, or what its last release fence
-    /// published.
+    /// What a store of the thread publishes by itself: all that it has seen, or what its last
+    /// release fence published.
     pub fn published(&self, thread: u16, releases: bool) -> &[u32] {
         self.own.row(row(usize::from(thread), if releases { OWN } else { RELEASED }))
     }

@@ -99,8 +99,8 @@ impl Blocks {
         let concerned = self.freed.range(..end).filter(|(_, freed)| freed.end > start);
         let dead: Vec<u64> = concerned.map(|(&at, _)| at).collect();
         for at in dead {
-            // A part of an old block may stay dead. In the heap of the runtime it is room of the new
-            // one, behind its end.
+            // A part of an old block may stay dead. In the heap of the runtime it is room of the
+            // new one, behind its end.
             if let Some(freed) = self.freed.remove(&at).filter(|_| !contains(start)) {
                 if at < start {
                     self.freed.insert(at, Freed { end: start, ..freed });
@@ -167,8 +167,8 @@ impl Blocks {
         before.map(move |(&from, freed)| (&freed.record, from.max(start), freed.end.min(end)))
     }
 
-    /// The first bytes of the heap between the two addresses (the second excluded) that belong to no
-    /// live block: from where to where.
+    /// The first bytes of the heap between the two addresses (the second excluded) that belong to
+    /// no live block: from where to where.
     pub(super) fn gap(&self, start: u64, end: u64) -> Option<(u64, u64)> {
         let heap = if start < SMALL_HEAP.end { SMALL_HEAP } else { HEAP };
         let (mut at, end) = (start.max(heap.start), end.min(heap.end));

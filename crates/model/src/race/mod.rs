@@ -1,8 +1,9 @@
 //! Data races: pairs of conflicting accesses that happens-before does not order.
 //!
 //! Happens-before is that of C11, where a store says so, otherwise with the release sequences of
-//! C++20. A read sees the last write unless the execution says otherwise ([`Execution::details`]); then
-//! each store has a clock of its own, and release sequences are those of RC11. These are ordered:
+//! C++20. A read sees the last write unless the execution says otherwise ([`Execution::details`]);
+//! then each store has a clock of its own, and release sequences are those of RC11. These are
+//! ordered:
 //!
 //! * the events of one thread, by program order;
 //! * an unlock before later locks; readers of an rwlock before later writers, and writers before
@@ -15,9 +16,10 @@
 //! * input and output on one channel.
 //!
 //! Initialising and destroying a synchronising object are writes of it; every other operation on it
-//! is an atomic use, which conflicts with them and with plain writes to its bytes. Plain writes fall on
-//! an object before there are other threads, if at all. So uses are compared with plain writes in a
-//! second pass over the execution, which is made only if there was another such write (`objects`).
+//! is an atomic use, which conflicts with them and with plain writes to its bytes. Plain writes
+//! fall on an object before there are other threads, if at all. So uses are compared with plain
+//! writes in a second pass over the execution, which is made only if there was another such write
+//! (`objects`).
 //!
 //! A signal does not order, as a wake-up may be spurious. A futex by itself does not order either.
 //! A relaxed operation orders only through fences. A plain write ends a release sequence.
@@ -106,8 +108,8 @@ pub struct RaceDetector {
     raced: Vec<u32>,
     /// Whether the uses of objects are compared with their beginnings and ends.
     compares_ends: bool,
-    /// Whether memory was freed in this execution, or an object initialised or destroyed while other
-    /// threads lived. If not, the use of an object cannot race with its beginning or end.
+    /// Whether memory was freed in this execution, or an object initialised or destroyed while
+    /// other threads lived. If not, the use of an object cannot race with its beginning or end.
     objects_end: bool,
     /// Whether an access freed memory.
     frees: bool,
@@ -120,8 +122,8 @@ pub struct RaceDetector {
     /// Places of the accesses in `errors`.
     wrong: FxHashSet<u64>,
     errors: Vec<MemoryError>,
-    /// Frees of what was no live block, and blocks that were lost, by the number of the incident, with
-    /// the block that was there.
+    /// Frees of what was no live block, and blocks that were lost, by the number of the incident,
+    /// with the block that was there.
     bad_frees: Vec<(u32, Option<Block>)>,
 }
 
@@ -135,8 +137,8 @@ impl RaceDetector {
     /// Every pair of places that races in the execution, once per cell.
     pub fn races(&mut self, execution: &Execution) -> &[Race] {
         self.objects.all_bytes = false;
-        // Executions of one program mostly agree in whether objects end, so the last one tells what is
-        // worth comparing.
+        // Executions of one program mostly agree in whether objects end, so the last one tells what
+        // is worth comparing.
         self.compares_ends = self.objects_end;
         self.scan(execution, execution.accesses.iter());
         if self.objects_end && !self.compares_ends {
@@ -150,8 +152,9 @@ impl RaceDetector {
         &self.races
     }
 
-    /// Whether the execution, with these accesses in the place of its own, has neither races nor errors
-    /// in the use of memory. Among its own are at least those that begin and end the life of blocks.
+    /// Whether the execution, with these accesses in the place of its own, has neither races nor
+    /// errors in the use of memory. Among its own are at least those that begin and end the life of
+    /// blocks.
     pub fn is_clean(&mut self, execution: &Execution, accesses: impl Iterator<Item = Access>) -> bool {
         self.objects.all_bytes = false;
         self.compares_ends = objects_end(execution);
@@ -288,7 +291,8 @@ impl RaceDetector {
             self.report(at, cell, record);
         }
         let Marks { forbidden, carriers, objects, .. } = *self.shadow.marks(at);
-        // A change of a mapping covers whole pages, whatever lies there. A second free has a finding of its own.
+        // A change of a mapping covers whole pages, whatever lies there. A second free has a
+        // finding of its own.
         if record.bytes & forbidden != 0 && record.what.mapping().is_none() && record.what != Touching::Free {
             self.forbid(at, cell, record);
         }
@@ -335,10 +339,10 @@ impl RaceDetector {
         self.long.add(start, end, record);
     }
 
-    /// Mapped memory changes. It may be any number of pages, so it costs what was accessed there. Addresses
-    /// are handed out again only where the program asks for them (`mmap` with `MAP_FIXED`, `sbrk`): the former
-    /// is a change of its own, which has to be ordered behind what was done there before; behind the latter the
-    /// memory is new ([`Self::alloc`]).
+    /// Mapped memory changes. It may be any number of pages, so it costs what was accessed there.
+    /// Addresses are handed out again only where the program asks for them (`mmap` with
+    /// `MAP_FIXED`, `sbrk`): the former is a change of its own, which has to be ordered behind what
+    /// was done there before; behind the latter the memory is new ([`Self::alloc`]).
     fn change_mapping(&mut self, addr: u64, size: u64, record: Record) {
         let end = addr.saturating_add(size);
         if record.what == Touching::Mapping(MappingChange::ThreadEnd) {
@@ -358,8 +362,8 @@ impl RaceDetector {
         self.long.add(addr, end, record);
     }
 
-    /// The memory between the two addresses ends with its thread. Hardly ever has another thread accessed it,
-    /// and it is the same in every execution.
+    /// The memory between the two addresses ends with its thread. Hardly ever has another thread
+    /// accessed it, and it is the same in every execution.
     fn end_thread(&mut self, addr: u64, end: u64, record: Record) {
         for cell in self.shadow.known_cells_again(addr >> 3, end.div_ceil(8)) {
             self.touch_cell(cell, &record.to(bytes_within(cell, addr, end)));
@@ -484,8 +488,8 @@ impl RaceDetector {
         self.frees
     }
 
-    /// Frees of what was no live block, and blocks that were lost, by the number of the incident, with
-    /// the block that was there.
+    /// Frees of what was no live block, and blocks that were lost, by the number of the incident,
+    /// with the block that was there.
     #[must_use]
     pub fn bad_frees(&self) -> &[(u32, Option<Block>)] {
         &self.bad_frees
@@ -519,7 +523,8 @@ impl RaceDetector {
         self.raced.contains(&incident)
     }
 
-    /// Whether the use of a stack or of thread-local storage is not ordered with the end of its thread.
+    /// Whether the use of a stack or of thread-local storage is not ordered with the end of its
+    /// thread.
     fn is_unordered_with_end(&self, incident: &Incident) -> bool {
         let access = self.record(incident.thread, Touching::Write, incident.pc, 0);
         let seen = self.clocks.seen(incident.thread);
@@ -527,8 +532,8 @@ impl RaceDetector {
         ends.any(|ended| ended.record.races_with(&access, seen))
     }
 
-    /// Whether the block was freed by another thread, and nothing orders the two: then they race, whichever
-    /// comes first, and it is the race that is reported.
+    /// Whether the block was freed by another thread, and nothing orders the two: then they race,
+    /// whichever comes first, and it is the race that is reported.
     fn is_unordered_second_free(&self, incident: &Incident) -> bool {
         let thread = incident.thread;
         let is_second = incident.kind == IncidentKind::Misuse(Misuse::BadFree) && incident.arg == FREED_AGAIN;
@@ -538,7 +543,8 @@ impl RaceDetector {
         }
     }
 
-    /// The block dies: cells that were met learn it now, others when they are met. It may be dead already.
+    /// The block dies: cells that were met learn it now, others when they are met. It may be dead
+    /// already.
     fn free(&mut self, addr: u64, size: u64, record: Record) {
         self.objects_end = true;
         let end = addr.saturating_add(size);
@@ -586,8 +592,8 @@ impl RaceDetector {
         }
     }
 
-    /// Notes which bytes of a cell belong to a live block, the end of the block that it lies in, and
-    /// the long accesses to it.
+    /// Notes which bytes of a cell belong to a live block, the end of the block that it lies in,
+    /// and the long accesses to it.
     #[cold]
     fn inherit(&mut self, at: CellRef, cell: u64) {
         let start = cell << 3;
@@ -633,8 +639,9 @@ fn objects_end(execution: &Execution) -> bool {
         })
 }
 
-/// Whether the first of two racing accesses gives rights that the second has from another call that is
-/// ordered before it: then it does not need the first. Several threads may ask for the same rights.
+/// Whether the first of two racing accesses gives rights that the second has from another call that
+/// is ordered before it: then it does not need the first. Several threads may ask for the same
+/// rights.
 fn is_covered<'a>(first: &Record, second: &Record, mut all: impl Iterator<Item = &'a Record>, seen: &[u32]) -> bool {
     first.what.mapping().is_some_and(MappingChange::only_gives)
         && all.any(|other| {

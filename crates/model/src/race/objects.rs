@@ -1,9 +1,9 @@
 //! Plain writes to the bytes of synchronising objects.
 //!
-//! The bytes of an object are marked when it is used for the first time, and stay marked: what is an
-//! object in one execution hardly is anything else in another. A plain write to them, or one that was
-//! there before, can race with a use only if another thread lives. What was written before one that was
-//! alone created another thread happens before everything behind that.
+//! The bytes of an object are marked when it is used for the first time, and stay marked: what is
+//! an object in one execution hardly is anything else in another. A plain write to them, or one
+//! that was there before, can race with a use only if another thread lives. What was written before
+//! one that was alone created another thread happens before everything behind that.
 
 use raddle_vocab::ThreadSet;
 

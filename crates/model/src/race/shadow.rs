@@ -6,9 +6,9 @@
 //! in the execution.
 //!
 //! Pages stay from one execution to the next, because addresses do. A number in each cell says
-//! whether its content is of this execution. The records of a cell lie side by side, oldest first, because
-//! each access looks at all of them: a piece of memory that is full is left for one of twice its size. It is
-//! kept for the next execution, because that makes the same accesses.
+//! whether its content is of this execution. The records of a cell lie side by side, oldest first,
+//! because each access looks at all of them: a piece of memory that is full is left for one of
+//! twice its size. It is kept for the next execution, because that makes the same accesses.
 
 use std::ops::Range;
 
@@ -111,8 +111,9 @@ impl Touching {
         TABLE[self.number() as usize]
     }
 
-    /// Whether it conflicts with an earlier one. Rights that are given change nothing for what was accessed
-    /// before: if other threads had taken the rights meanwhile, that is what it conflicts with.
+    /// Whether it conflicts with an earlier one. Rights that are given change nothing for what was
+    /// accessed before: if other threads had taken the rights meanwhile, that is what it conflicts
+    /// with.
     const fn races_behind(self, earlier: Touching) -> bool {
         let only_gives = matches!(self, Touching::Mapping(change) if change.only_gives());
         self.conflicts(earlier) && !(only_gives && earlier.mapping().is_none())
@@ -228,8 +229,8 @@ pub(super) struct Marks {
     pub object_size: u8,
 }
 
-/// How many records a cell has, and in the upper bits for how many it has room: for none if they are 0, else
-/// for a power of 2.
+/// How many records a cell has, and in the upper bits for how many it has room: for none if they
+/// are 0, else for a power of 2.
 #[derive(Clone, Copy, Debug)]
 struct Fill(u32);
 
@@ -354,7 +355,8 @@ impl Shadow {
         let state = self.state(at);
         let fresh = state.run != run;
         if fresh {
-            // Objects stay where they are from one execution to the next, and so does the room for records.
+            // Objects stay where they are from one execution to the next, and so does the room for
+            // records.
             let marks = Marks { carriers: 0, forbidden: 0, ..state.marks };
             *state = Cell { run, first: state.first, fill: state.fill.with(0), clocks: List::NONE, marks };
             self.met[at.0 as usize / PAGE as usize] = run;

@@ -24,8 +24,8 @@ impl EventOrder<'_> {
     }
 
     /// Its first byte matters only if something is given back to the heap in this execution, or
-    /// initialised or destroyed while other threads live; the others only if there is a plain write to
-    /// them.
+    /// initialised or destroyed while other threads live; the others only if there is a plain write
+    /// to them.
     #[inline]
     fn touch_object(&mut self, addr: u64, size: u64, what: Touching) {
         if self.detector.objects.all_bytes {
@@ -172,8 +172,8 @@ impl OrderSink for EventOrder<'_> {
         }
         let detector = &mut *self.detector;
         if !reads {
-            // A store starts a new release sequence. A read-modify-write continues what it found, in
-            // C also a store of the thread that began it.
+            // A store starts a new release sequence. A read-modify-write continues what it found,
+            // in C also a store of the thread that began it.
             detector.clocks.start_sequence(thread, list, addr, op.continues);
         }
         detector.carries(at, addr);

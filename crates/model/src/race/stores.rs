@@ -1,8 +1,9 @@
 //! What the stores of atomic locations publish, where a read may read another one than the last.
 //!
-//! A store carries the clocks of the release sequences that it belongs to: its own, if it releases or
-//! stands behind a release fence; those of earlier stores of its thread to the location, if it goes on
-//! with them; and if it is the write of a read-modify-write, all that the store carries that this reads.
+//! A store carries the clocks of the release sequences that it belongs to: its own, if it releases
+//! or stands behind a release fence; those of earlier stores of its thread to the location, if it
+//! goes on with them; and if it is the write of a read-modify-write, all that the store carries
+//! that this reads.
 
 use rustc_hash::FxHashMap;
 
@@ -52,8 +53,8 @@ impl Stores {
         stores.get(stores.len().checked_sub(1 + usize::from(behind))?)
     }
 
-    /// Adds a store with so many behind it. `own`: what it publishes itself; `before`: what it goes on
-    /// with as a part of a read-modify-write.
+    /// Adds a store with so many behind it. `own`: what it publishes itself; `before`: what it goes
+    /// on with as a part of a read-modify-write.
     pub fn add(&mut self, addr: u64, behind: u16, store: (u16, Vec<u32>), before: Option<Vec<u32>>, continues: bool) {
         let (thread, own) = store;
         let stores = self.by_place.entry(addr).or_default();

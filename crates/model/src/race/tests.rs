@@ -135,7 +135,8 @@ fn a_new_lock_does_not_pass_on_what_the_old_one_saw() {
     assert_eq!(trace.races(), [reused, reused, (Touching::Write, Touching::Write, 0x100)]);
 }
 
-/// In either order, whatever byte it is, also under the very lock: an attempt to lock begins before.
+/// In either order, whatever byte it is, also under the very lock: an attempt to lock begins
+/// before.
 #[test]
 fn a_plain_write_to_an_object_races_with_its_uses() {
     let overwritten = |addr| (Touching::Write, Touching::Use, addr);
@@ -163,7 +164,8 @@ fn a_plain_write_to_an_object_races_with_its_uses() {
     assert_eq!(trace.races()[2..], bytes);
 }
 
-/// What is known of an object from an earlier execution does not hide a long write before its first use.
+/// What is known of an object from an earlier execution does not hide a long write before its first
+/// use.
 #[test]
 fn a_long_write_to_an_object_races_with_its_uses() {
     let mut detector = RaceDetector::new();

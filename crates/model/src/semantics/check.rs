@@ -33,8 +33,8 @@ impl SyncState {
         self.compare(execution, reused)
     }
 
-    /// The same for a program whose accesses are not seen: it may have written over any object since the
-    /// last event on it. A held lock that it writes over is noticed by
+    /// The same for a program whose accesses are not seen: it may have written over any object
+    /// since the last event on it. A held lock that it writes over is noticed by
     /// [`DefectFinder::has_overwritten_lock`](crate::DefectFinder::has_overwritten_lock).
     ///
     /// # Errors
@@ -43,7 +43,8 @@ impl SyncState {
         self.compare(execution, |execution, index| execution.events[index].op.address())
     }
 
-    /// `rewritten`: the object of an event, if its memory may have been written since the last event on it.
+    /// `rewritten`: the object of an event, if its memory may have been written since the last
+    /// event on it.
     fn compare(
         &mut self,
         execution: &Execution,
@@ -85,8 +86,8 @@ fn reused(execution: &Execution, index: usize) -> Option<u64> {
     later.take_while(|access| access.after as usize <= index).any(changes).then_some(object)
 }
 
-/// Whether an operation was what it should be. The number of successors of a wake-up is 0 or 1 where no
-/// thread waits; that of waiters that a broadcast met says nothing new.
+/// Whether an operation was what it should be. The number of successors of a wake-up is 0 or 1
+/// where no thread waits; that of waiters that a broadcast met says nothing new.
 fn agrees(found: &Op, expected: &Op) -> bool {
     match found.choices() {
         Some(choices) => {

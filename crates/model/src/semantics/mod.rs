@@ -2,7 +2,8 @@
 //!
 //! [`SyncState::outcome_of`] says what an operation would do now, [`SyncState::apply`] does it. The
 //! in-memory target runs on these two, the search asks them about states that no run was in, and
-//! [`SyncState::check`] compares every event of a real run with them. Memory is sequentially consistent.
+//! [`SyncState::check`] compares every event of a real run with them. Memory is sequentially
+//! consistent.
 //!
 //! What each operation means stands in [`crate::object`], one file per kind of object. Here are the
 //! states of objects and threads, the undo log and the ranks of threads.
@@ -274,8 +275,8 @@ impl SyncState {
         }
     }
 
-    /// Whether the thread cannot make its operation, whatever that is: it would only go round a spin loop
-    /// again, or a handler runs in its place.
+    /// Whether the thread cannot make its operation, whatever that is: it would only go round a
+    /// spin loop again, or a handler runs in its place.
     #[inline]
     fn is_stopped(&self, op: &Event) -> bool {
         op.held.0 != 0 && self.is_held(op) || op.exposed && self.thread(op.thread).suspended.is_some()
@@ -287,8 +288,8 @@ impl SyncState {
         self.watched_value(&read.op).is_some_and(|value| self.failing.contains(&(read.held.0, value)))
     }
 
-    /// The number and the present value of what the event reads, if it is not known whether that holds its
-    /// thread.
+    /// The number and the present value of what the event reads, if it is not known whether that
+    /// holds its thread.
     #[must_use]
     pub fn open_read(&self, read: &Event) -> Option<(u16, u64)> {
         let value = self.watched_value(&read.op).filter(|_| read.held.0 != 0)?;
@@ -390,8 +391,8 @@ impl SyncState {
         event.op.apply(event.thread, self);
     }
 
-    /// A number for the state of all objects and threads. Equal states have equal numbers, whatever objects
-    /// were met before. Memory is left out: it is known only in part.
+    /// A number for the state of all objects and threads. Equal states have equal numbers, whatever
+    /// objects were met before. Memory is left out: it is known only in part.
     #[must_use]
     pub fn digest(&self) -> u64 {
         let of_place = |&place: &u32| (self.keys[place as usize], self.states[place as usize].digest());

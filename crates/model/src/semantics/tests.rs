@@ -53,8 +53,8 @@ fn unlock(thread: u16, kind: MutexKind) -> Event {
     op(thread, OpKind::Unlock, MUTEX, kind as u64)
 }
 
-/// The number of a state does not depend on what was met before it: a search that is resumed compares states
-/// with those that it has saved.
+/// The number of a state does not depend on what was met before it: a search that is resumed
+/// compares states with those that it has saved.
 #[test]
 fn digests_do_not_depend_on_what_was_met_before() {
     let (mut fresh, mut other) = (world(2, 0), world(2, 0));

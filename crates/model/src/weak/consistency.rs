@@ -1,15 +1,15 @@
 //! Which graphs are consistent.
 //!
-//! * SC: Lamport's; po, rf, mo and from-reads (rb: a read before the stores that overwrite what it read)
-//!   have no cycle together.
+//! * SC: Lamport's; po, rf, mo and from-reads (rb: a read before the stores that overwrite what it
+//!   read) have no cycle together.
 //! * TSO: that of x86 (Owens, Sarkar and Sewell, TPHOLs 2009) in axioms after Alglave, Maranget and
-//!   Tautschnig (TOPLAS 2014): each location is coherent, and rf from other threads, mo, rb and that
-//!   part of po which store buffers respect have no cycle. Locked instructions, sequentially consistent
-//!   stores and fences, and the beginning, end and joining of threads empty the buffer.
-//! * RC11: Lahav, Vafeiadis, Kang, Hur and Dreyer (PLDI 2017): coherence, atomicity, psc, and no cycle
-//!   of po and rf, which excludes load buffering and values out of thin air. Release sequences are those
-//!   of the paper; without `continues` those of C++20, which a relaxed store of the same thread ends.
-//!   Creating and joining a thread synchronises.
+//!   Tautschnig (TOPLAS 2014): each location is coherent, and rf from other threads, mo, rb and
+//!   that part of po which store buffers respect have no cycle. Locked instructions, sequentially
+//!   consistent stores and fences, and the beginning, end and joining of threads empty the buffer.
+//! * RC11: Lahav, Vafeiadis, Kang, Hur and Dreyer (PLDI 2017): coherence, atomicity, psc, and no
+//!   cycle of po and rf, which excludes load buffering and values out of thin air. Release
+//!   sequences are those of the paper; without `continues` those of C++20, which a relaxed store of
+//!   the same thread ends. Creating and joining a thread synchronises.
 //!
 //! The initial values are no events. Nothing leads to them, so they are on no cycle.
 
@@ -188,8 +188,9 @@ impl Consistency for Rc11 {
     }
 }
 
-/// Synchronises-with: from releases, or fences before a store, through release sequences to acquires, or
-/// fences behind a read. Locks and the like are no atomic operations, which fences could strengthen.
+/// Synchronises-with: from releases, or fences before a store, through release sequences to
+/// acquires, or fences behind a read. Locks and the like are no atomic operations, which fences
+/// could strengthen.
 fn synchronises(graph: &Graph, basis: &Basis) -> Relation {
     let size = graph.nodes.len();
     let mut sw = Relation::new(size);

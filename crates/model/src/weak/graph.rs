@@ -24,7 +24,8 @@ pub struct GraphEventId {
     pub is_exclusive_write: bool,
 }
 
-/// A location: bytes that atomic operations access, or an object, from one initialisation to the next.
+/// A location: bytes that atomic operations access, or an object, from one initialisation to the
+/// next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct LocationKey {
     /// First byte.
@@ -75,8 +76,8 @@ pub enum ThenWrites {
     },
     /// The acquisition of a lock: it waits for 0 and stores 1.
     Lock,
-    /// An attempt at a lock: as [`ThenWrites::Lock`], but it gives up where that waits. It stores what is
-    /// there then, so that it has a place among the other operations.
+    /// An attempt at a lock: as [`ThenWrites::Lock`], but it gives up where that waits. It stores
+    /// what is there then, so that it has a place among the other operations.
     TryLock,
     /// The release of a lock: stores 0. It reads, so that it has a place among attempts that fail.
     Unlock {
@@ -100,8 +101,8 @@ pub enum ThenWrites {
     ReadUnlock,
     /// The writer releases it.
     WriteUnlock,
-    /// Begins an initialisation that is done once: it waits while that is under way (1), and stores that it
-    /// is unless it is done (2).
+    /// Begins an initialisation that is done once: it waits while that is under way (1), and stores
+    /// that it is unless it is done (2).
     Begin,
 }
 
@@ -133,7 +134,8 @@ pub struct WriteLabel {
     pub value: u64,
     /// Whether it is a part of a read-modify-write.
     pub is_exclusive: bool,
-    /// Whether it goes on with a release sequence of its own thread, as in C and in C++ before C++20.
+    /// Whether it goes on with a release sequence of its own thread, as in C and in C++ before
+    /// C++20.
     pub continues: bool,
     /// Whether processors order it with later reads, whatever its order: it is done by a locked
     /// instruction.
@@ -166,10 +168,11 @@ pub struct GraphNode {
     pub label: Label,
     /// Of a read: the store that it reads, or [`INIT`]. Otherwise without a meaning.
     pub reads: u32,
-    /// The event of another thread that it follows in any case (a creation, the end of a thread), or
-    /// [`NO_CAUSE`].
+    /// The event of another thread that it follows in any case (a creation, the end of a thread),
+    /// or [`NO_CAUSE`].
     pub cause: u32,
-    /// Whether it is a read that its thread waits at: it has read a value with which it cannot go on.
+    /// Whether it is a read that its thread waits at: it has read a value with which it cannot go
+    /// on.
     pub waits: bool,
 }
 
@@ -253,8 +256,9 @@ impl ReadLabel {
         }
     }
 
-    /// Whether it is done by a locked instruction, which processors order with all before and behind it, if
-    /// it reads this value. The C library finds with a load that an initialisation is done.
+    /// Whether it is done by a locked instruction, which processors order with all before and
+    /// behind it, if it reads this value. The C library finds with a load that an initialisation is
+    /// done.
     #[must_use]
     pub fn is_locked_reading(&self, value: u64) -> bool {
         match self.then {
@@ -284,7 +288,8 @@ impl ThenWrites {
         matches!(self, ThenWrites::Take | ThenWrites::TryTake)
     }
 
-    /// Whether it makes a thread a reader of a read-write lock, which only writers before it matter to.
+    /// Whether it makes a thread a reader of a read-write lock, which only writers before it matter
+    /// to.
     #[must_use]
     pub fn begins_reading(self) -> bool {
         matches!(self, ThenWrites::ReadLock | ThenWrites::TryReadLock)

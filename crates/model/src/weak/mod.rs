@@ -1,13 +1,14 @@
 //! Execution graphs of weak memory models, and which of them are consistent.
 //!
 //! An execution of a program under a memory model that is weaker than sequential consistency is no
-//! sequence of events, but a graph: the events with *program order* (po), *reads-from* (rf: the store
-//! that a read reads) and *modification order* (mo: the order of the stores to a location). What follows
-//! from these are synchronises-with (sw), happens-before (hb) and, for sequentially consistent
-//! operations, psc. A memory model says which graphs are consistent ([`Consistency`]).
+//! sequence of events, but a graph: the events with *program order* (po), *reads-from* (rf: the
+//! store that a read reads) and *modification order* (mo: the order of the stores to a location).
+//! What follows from these are synchronises-with (sw), happens-before (hb) and, for sequentially
+//! consistent operations, psc. A memory model says which graphs are consistent ([`Consistency`]).
 //!
-//! A read-modify-write is two events of a graph, its read and its exclusive write, which stands right
-//! behind the store that the read reads. One that changes nothing (a failed compare-exchange) is a read.
+//! A read-modify-write is two events of a graph, its read and its exclusive write, which stands
+//! right behind the store that the read reads. One that changes nothing (a failed compare-exchange)
+//! is a read.
 
 mod consistency;
 mod graph;
@@ -67,17 +68,17 @@ impl MemoryModel {
     }
 }
 
-/// What an atomic operation of an execution is beside what its event says. The runtime tells it only
-/// where a search may let the operation read another value.
+/// What an atomic operation of an execution is beside what its event says. The runtime tells it
+/// only where a search may let the operation read another value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AtomicDetail {
     /// Number of the event.
     pub event: u32,
-    /// How many stores stand, at the time of the event, behind the store that it reads, or behind the
-    /// place where its own was put.
+    /// How many stores stand, at the time of the event, behind the store that it reads, or behind
+    /// the place where its own was put.
     pub behind: u16,
-    /// Of a read-modify-write: how it combines; of a compare-exchange: its memory orders. With a mark for
-    /// release sequences, all as in [`raddle_vocab::update`].
+    /// Of a read-modify-write: how it combines; of a compare-exchange: its memory orders. With a
+    /// mark for release sequences, all as in [`raddle_vocab::update`].
     pub how: u8,
     /// What a read-modify-write combines with, or what a compare-exchange stores.
     pub operand: u64,

@@ -1,8 +1,9 @@
 //! Synchronising objects in graphs.
 //!
-//! All operations on an object have one order: each is a read-modify-write of a location that is no memory to
-//! the program, with the object's state as the value. So operations that commute, as those of readers, are
-//! ordered, and count as different executions. Joining threads and barriers only follow other events.
+//! All operations on an object have one order: each is a read-modify-write of a location that is no
+//! memory to the program, with the object's state as the value. So operations that commute, as
+//! those of readers, are ordered, and count as different executions. Joining threads and barriers
+//! only follow other events.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -107,8 +108,8 @@ impl Run<'_> {
         if is_taken && then.takes() && found == 0 || !is_taken && found > 0 { Err(Stop::Diverged) } else { Ok(()) }
     }
 
-    /// The operations of a read-write lock have one order. That of readers among each other orders nothing
-    /// else: only a writer synchronises with readers, and they with writers.
+    /// The operations of a read-write lock have one order. That of readers among each other orders
+    /// nothing else: only a writer synchronises with readers, and they with writers.
     fn rwlock(&mut self, thread: u16, op: RwlockOp) -> Result<(), Stop> {
         let (order, then) = match op.action {
             RwlockAction::Init | RwlockAction::Destroy => {
@@ -136,8 +137,8 @@ impl Run<'_> {
         if then.gives_up(found) == is_done { Err(Stop::Diverged) } else { Ok(()) }
     }
 
-    /// A departure follows all arrivals of its round. These follow each other, which orders nothing else: the
-    /// next event of their threads is the departure.
+    /// A departure follows all arrivals of its round. These follow each other, which orders nothing
+    /// else: the next event of their threads is the departure.
     fn barrier(&mut self, thread: u16, op: BarrierOp) -> Result<(), Stop> {
         let here = self.graph.nodes.len() as u32;
         let cause = match op.action {

@@ -1,15 +1,16 @@
 //! From the execution of a run to its graph.
 //!
-//! The run was asked for a *unit*: a graph whose events it makes first. The graph of the run has the
-//! events of the unit in the unit's order, and behind them the others in the order in which they were
-//! made. That order extends po and rf, but a read of the unit may stand before the store that it reads.
+//! The run was asked for a *unit*: a graph whose events it makes first. The graph of the run has
+//! the events of the unit in the unit's order, and behind them the others in the order in which
+//! they were made. That order extends po and rf, but a read of the unit may stand before the store
+//! that it reads.
 //!
-//! A location is an address with a number of bytes. A plain write to it, its allocation and its being
-//! freed begin another location at the same place: in an execution without a data race, these are
-//! ordered with every atomic operation on it.
+//! A location is an address with a number of bytes. A plain write to it, its allocation and its
+//! being freed begin another location at the same place: in an execution without a data race, these
+//! are ordered with every atomic operation on it.
 //!
-//! A thread that stands before a lock that is held is a read of the store that holds it, at the end of
-//! the graph.
+//! A thread that stands before a lock that is held is a read of the store that holds it, at the end
+//! of the graph.
 
 use std::collections::BTreeMap;
 
@@ -388,8 +389,8 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// Whether a thread reads the same store at the same place again and again, and does nothing else:
-    /// a loop that waits and was not recognised.
+    /// Whether a thread reads the same store at the same place again and again, and does nothing
+    /// else: a loop that waits and was not recognised.
     fn goes_round(&self) -> bool {
         let mut rounds: BTreeMap<(u16, u64, u32, u32), u32> = BTreeMap::new();
         for node in &self.graph.nodes {
@@ -467,8 +468,8 @@ fn follows(graph: &Graph, unit: &Graph) -> bool {
         })
 }
 
-/// The graph with its events in another order. Reads that the run did not make read what they read in
-/// the unit, whose events come first.
+/// The graph with its events in another order. Reads that the run did not make read what they read
+/// in the unit, whose events come first.
 fn reordered(graph: &Graph, order: &[u32], unit: &Graph) -> Graph {
     let mut numbers = vec![INIT; graph.nodes.len()];
     for (new, &old) in order.iter().enumerate() {

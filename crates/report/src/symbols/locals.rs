@@ -86,7 +86,8 @@ pub(super) fn variable_at(elf: &Elf, registers: &FrameRegisters, address: u64) -
 }
 
 /// Calls `show` for every variable and parameter of a function, those of inlined calls included.
-/// Functions of classes that are declared inside it (so the bodies of lambdas) have frames of their own.
+/// Functions of classes that are declared inside it (so the bodies of lambdas) have frames of their
+/// own.
 pub(super) fn for_each_variable(debug: &Debug, function: DieRef, mut show: impl FnMut(DieRef, &Die)) {
     let Some(unit) = debug.units.get(function.unit) else { return };
     let Ok(mut cursor) = unit.entries_at_offset(function.offset) else { return };

@@ -174,8 +174,8 @@ impl Symbols {
         })
     }
 
-    /// Name of a part (offset and length) of a heap block of `block` bytes that the code at a return
-    /// address uses, guessed from the pointers in the function.
+    /// Name of a part (offset and length) of a heap block of `block` bytes that the code at a
+    /// return address uses, guessed from the pointers in the function.
     #[must_use]
     pub fn in_block(&self, pc: u64, use_of_it: BlockUse, block: u64, part: (u64, u64)) -> Option<BlockName> {
         let (elf, linked) = self.file_of(pc.wrapping_sub(1))?;
@@ -184,8 +184,8 @@ impl Symbols {
         pointers::name_in_block(elf, linked, use_of_it, block, part)
     }
 
-    /// Whether the function at a return address returns a pointer, so that its caller may have one to what it
-    /// allocated. `true` for one of which nothing is known.
+    /// Whether the function at a return address returns a pointer, so that its caller may have one
+    /// to what it allocated. `true` for one of which nothing is known.
     #[must_use]
     pub fn may_hand_out(&self, pc: u64) -> bool {
         let known = self.file_of(pc.wrapping_sub(1)).and_then(|(elf, linked)| pointers::returns_pointer(elf, linked));

@@ -17,7 +17,8 @@ use super::locals::{for_each_variable, function_at};
 use super::readable::{fitted, readable};
 use super::types;
 
-/// Characters of a type in the name of a block, if leaving arguments of templates out is enough for that.
+/// Characters of a type in the name of a block, if leaving arguments of templates out is enough for
+/// that.
 const LONGEST_KIND: usize = 32;
 /// The pointer of C++ to one object, never to several.
 const THIS: &str = "this";
@@ -178,8 +179,8 @@ fn pointers_of(debug: &Debug, function: DieRef) -> Vec<Pointer> {
     pointers
 }
 
-/// Whether a pointer leads to the object of a lambda. In the debug information of clang its class has
-/// no name.
+/// Whether a pointer leads to the object of a lambda. In the debug information of clang its class
+/// has no name.
 fn is_closure(debug: &Debug, name: &str, target: DieRef) -> bool {
     name == CLOSURE || name == THIS && debug.name_of(target).is_none()
 }

@@ -52,8 +52,8 @@ pub fn readable(name: &str) -> String {
     text
 }
 
-/// The name with at most so many characters, if leaving arguments of templates out is enough for that: the
-/// innermost ones go first.
+/// The name with at most so many characters, if leaving arguments of templates out is enough for
+/// that: the innermost ones go first.
 #[must_use]
 pub fn fitted(name: &str, most: usize) -> String {
     let mut text = name.to_owned();
@@ -198,7 +198,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A list of parameters, which is left out of a name and kept in a type; or a namespace without a name.
+    /// A list of parameters, which is left out of a name and kept in a type; or a namespace without
+    /// a name.
     fn parentheses(&mut self, text: &mut String) {
         if self.rest.starts_with("(anonymous namespace)") {
             text.push_str(self.take("(anonymous namespace)".len()));
@@ -244,7 +245,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Removes the last arguments as long as they are what a container has unless something else is said.
+/// Removes the last arguments as long as they are what a container has unless something else is
+/// said.
 fn drop_usual(all: &mut Vec<String>) {
     while all.len() > 1 {
         let (first, last) = (&all[0], &all[all.len() - 1]);

@@ -50,8 +50,8 @@ pub(super) fn part_at(debug: &Debug, kind: DieRef, offset: u64, length: u64) -> 
     Walk { debug, tries: 0 }.part(kind, offset, length.max(1), 0)
 }
 
-/// Whether the `length` bytes from `offset` in an object of type `kind` begin where one of its parts begins, and
-/// end where one ends. An access by a pointer to that type does so.
+/// Whether the `length` bytes from `offset` in an object of type `kind` begin where one of its
+/// parts begins, and end where one ends. An access by a pointer to that type does so.
 pub(super) fn is_made_of_parts(debug: &Debug, kind: DieRef, offset: u64, length: u64) -> bool {
     Walk { debug, tries: 0 }.is_made_of_parts(kind, offset, length, 0)
 }
@@ -155,8 +155,8 @@ fn dimensions(debug: &Debug, array: DieRef) -> Vec<Option<u64>> {
         .collect()
 }
 
-/// Whether the bytes are a part of a pointer in an object of that type. No code accesses such a part:
-/// the object is of another type.
+/// Whether the bytes are a part of a pointer in an object of that type. No code accesses such a
+/// part: the object is of another type.
 pub(super) fn cuts_a_pointer(debug: &Debug, kind: DieRef, offset: u64, length: u64) -> bool {
     cuts_within(debug, kind, offset, length, 0).unwrap_or(false)
 }
@@ -248,7 +248,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether the bytes are whole members, or whole parts of one. `None` if they may be a bit-field.
+    /// Whether the bytes are whole members, or whole parts of one. `None` if they may be a
+    /// bit-field.
     fn covers_members(&mut self, class: DieRef, offset: u64, length: u64, depth: usize) -> Option<bool> {
         let (from, to) = bit_range(offset, length)?;
         let members = self.members(class, depth);
@@ -352,7 +353,8 @@ impl Walk<'_> {
     }
 
     /// A member whose type is only declared here has no size: clang describes a class such as
-    /// `std::condition_variable` where its constructor is. It reaches to the next member, or to the end.
+    /// `std::condition_variable` where its constructor is. It reaches to the next member, or to the
+    /// end.
     fn extend_to_next(&self, class: DieRef, members: &mut [Member]) {
         let end = size_of(self.debug, class).and_then(|bytes| bytes.checked_mul(8));
         let starts: Vec<u64> = members.iter().map(|member| member.start).collect();

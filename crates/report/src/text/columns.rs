@@ -28,8 +28,8 @@ pub(super) struct Layout<'a> {
     pub objects: &'a [&'a str],
 }
 
-/// The schedule with a column for each thread; as a list if that does not fit, so that nothing is cut
-/// that matters.
+/// The schedule with a column for each thread; as a list if that does not fit, so that nothing is
+/// cut that matters.
 pub(super) fn table(timeline: &Timeline, layout: &Layout<'_>) -> String {
     let shown = shorten(&timeline.rows, layout.objects, layout.rows);
     let used = used_columns(timeline, &shown);

@@ -58,8 +58,8 @@ pub fn finding(finding: &Finding, timeline: Option<&Timeline>, sources: &SourceC
     text
 }
 
-/// A headline as [`finding`] shows it, with its cause and what follows from it. It is kept short, so
-/// that one cause is one screen.
+/// A headline as [`finding`] shows it, with its cause and what follows from it. It is kept short,
+/// so that one cause is one screen.
 #[must_use]
 pub fn group(group: &FindingGroup<'_>, timeline: Option<&Timeline>, sources: &SourceCache, width: usize) -> String {
     let headline = group.headline;
@@ -157,8 +157,8 @@ fn label(finding: &Finding, number: usize, access: &AccessReport) -> String {
     format!("{}{what}{locks}", mark(finding, number))
 }
 
-/// Names of the objects that a finding is about: a schedule shows them first. A failure is about none; it
-/// comes from what other threads have done to what its thread has used.
+/// Names of the objects that a finding is about: a schedule shows them first. A failure is about
+/// none; it comes from what other threads have done to what its thread has used.
 fn objects<'a>(finding: &'a Finding, timeline: &'a Timeline) -> Vec<&'a str> {
     let sides = finding.accesses.iter();
     let waits = sides.clone().filter_map(|access| access.waits.as_ref()).map(|wait| wait.object.as_str());
@@ -186,8 +186,8 @@ fn stack(text: &mut String, mark: String, access: &AccessReport, most: usize) {
     let _ = writeln!(text, "  {}", paint(HEADING, &title));
     // Without a stack, the place itself is the best answer to "where".
     let frames = if access.stack.is_empty() { std::slice::from_ref(&access.place) } else { &access.stack[..] };
-    // The innermost frame shows what was called, even in a library. Other frames of libraries do not
-    // matter to the user.
+    // The innermost frame shows what was called, even in a library. Other frames of libraries do
+    // not matter to the user.
     let is_shown = |index: usize, frame: &Place| index == 0 || is_own_code(frame);
     let own = frames.iter().enumerate().filter(|(index, frame)| is_shown(*index, frame)).count();
     let (most, mut number, mut left_out) = (most.max(MIN_FRAMES), 0, Gap::default());

@@ -55,7 +55,8 @@ impl SourceCache {
         self
     }
 
-    /// Whether the file has changed since the program ran: what is shown of it is the code that ran.
+    /// Whether the file has changed since the program ran: what is shown of it is the code that
+    /// ran.
     #[must_use]
     pub fn has_changed(&self, file: &str) -> bool {
         self.get(file);

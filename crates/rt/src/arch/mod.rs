@@ -6,19 +6,21 @@
 //! * `context`: [`context::switch`] and [`context::prepare`] for fibers;
 //!   [`context::prepare_processor`] at the start; [`context::float_state`].
 //! * `counter`: instructions that read the counter of the processor and that the kernel reports
-//!   ([`counter::READINGS`], [`counter::REPORTED`], [`counter::interrupted`], [`counter::answer`], [`counter::read`]).
-//! * `tls`: [`tls::thread_pointer`] and [`tls::handle`], and where static thread-local storage lies relative to it
-//!   ([`tls::bytes_to_reach`], [`tls::static_block`]); what the C library keeps there that differs from
-//!   process to process ([`tls::guards`], [`tls::unmixed`]).
+//!   ([`counter::READINGS`], [`counter::REPORTED`], [`counter::interrupted`], [`counter::answer`],
+//!   [`counter::read`]).
+//! * `tls`: [`tls::thread_pointer`] and [`tls::handle`], and where static thread-local storage lies
+//!   relative to it ([`tls::bytes_to_reach`], [`tls::static_block`]); what the C library keeps
+//!   there that differs from process to process ([`tls::guards`], [`tls::unmixed`]).
 //! * `entry`: the stubs through which the program enters the runtime (`export!`, `hook!`,
 //!   `read_hook!`, `intercept!`), `register!`, the registers that the stubs store
-//!   ([`entry::Registers`], [`entry::ENTERED`], [`entry::registers`], [`entry::take_call`], [`entry::return_address`]),
-//!   and [`entry::READS_ARE_OPERATIONS`], which `read_hook!` tests.
+//!   ([`entry::Registers`], [`entry::ENTERED`], [`entry::registers`], [`entry::take_call`],
+//!   [`entry::return_address`]), and [`entry::READS_ARE_OPERATIONS`], which `read_hook!` tests.
 //! * `import_stub`: stubs that stand for functions of the C library
 //!   ([`import_stub::stub`], [`import_stub::is_stub`], [`import_stub::ImportedCall`]).
 //! * `code`: the instruction set ([`code::Set`]), the numbers of the saved registers
-//!   ([`code::NUMBERS`]), and the forms of stubs, calls and return addresses ([`code::slot_of_stub`],
-//!   [`code::is_behind_call_by_pointer`], [`code::is_never_valid`], [`code::plain_address`]).
+//!   ([`code::NUMBERS`]), and the forms of stubs, calls and return addresses
+//!   ([`code::slot_of_stub`], [`code::is_behind_call_by_pointer`], [`code::is_never_valid`],
+//!   [`code::plain_address`]).
 //! * `syscall`: [`syscall::call`], the system call instruction, and system calls that not every
 //!   architecture has ([`syscall::stat`], [`syscall::dup2`], [`syscall::poll`]).
 //! * `signal`: [`signal::KernelAction`] with [`signal::SA_RESTORER`],
@@ -27,8 +29,9 @@
 //!   kernel reports ([`signal::system_call`], [`signal::answer_system_call`],
 //!   [`signal::repeat_system_call`], [`signal::call_instead`]).
 //! * `atomic16`: [`atomic16::exchange_16_if`], compare-exchange of 16 bytes.
-//! * `atomic_code`: instructions of observed programs that the runtime makes ([`atomic_code::Instruction`],
-//!   [`atomic_code::make`], [`atomic_code::enter`]); where no program is observed, there are none.
+//! * `atomic_code`: instructions of observed programs that the runtime makes
+//!   ([`atomic_code::Instruction`], [`atomic_code::make`], [`atomic_code::enter`]); where no
+//!   program is observed, there are none.
 //! * `watched_call`: [`watched_call::call_watched`], which notices when a call is left by
 //!   unwinding.
 //! * `unwind`: [`unwind::FRAME_POINTER_REGISTER`] and [`unwind::CLEANUP_LINK`], numbers and offsets
@@ -37,8 +40,8 @@
 //!   [`variadic::ArgumentList`]).
 //! * `vector`: [`vector::fastest_restore`], restoring a page with wide registers.
 //!
-//! and the constants that are re-exported here: [`PAGE`], [`RED_ZONE`], [`MAP_LOW`], [`MUTEX_PADDING`],
-//! [`ADDRESS_BITS`], [`CACHE_LINE_WORDS`], [`HEAP_BASE`], [`HEAP_ARENA_BITS`],
+//! and the constants that are re-exported here: [`PAGE`], [`RED_ZONE`], [`MAP_LOW`],
+//! [`MUTEX_PADDING`], [`ADDRESS_BITS`], [`CACHE_LINE_WORDS`], [`HEAP_BASE`], [`HEAP_ARENA_BITS`],
 //! [`MAPPINGS_BASE`], [`MAPPINGS_SLOT_BITS`], [`LOW_MAPPINGS`], [`LOW_MAPPINGS_OF_SLOT`].
 
 #[cfg(target_arch = "x86_64")]

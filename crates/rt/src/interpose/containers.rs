@@ -1,12 +1,12 @@
 //! Nodes of the C++ library's lists and trees (`std::list`, `std::map`, `std::set`). The code that
-//! searches them is compiled into the program, but libstdc++ links nodes, rebalances trees and moves
-//! iterators over them in code without hooks. So these functions report what they access. Strings
-//! need none of this: `raddle c++` compiles them into the program.
+//! searches them is compiled into the program, but libstdc++ links nodes, rebalances trees and
+//! moves iterators over them in code without hooks. So these functions report what they access.
+//! Strings need none of this: `raddle c++` compiles them into the program.
 //!
-//! Which words rebalancing changes is found by doing it once and taking it back. What it reads is not
-//! reported: only another change of the same container could race with that, and the two also race for
-//! the number of elements. In a tree of more than some ten thousand elements, the changes nearest to the
-//! root may be left out.
+//! Which words rebalancing changes is found by doing it once and taking it back. What it reads is
+//! not reported: only another change of the same container could race with that, and the two also
+//! race for the number of elements. In a tree of more than some ten thousand elements, the changes
+//! nearest to the root may be left out.
 
 use crate::interpose::before::before;
 use crate::interpose::buffers::{reads, writes};
@@ -23,8 +23,8 @@ mod list {
     pub const BYTES: usize = 16;
 }
 
-/// Where a node of a tree keeps its colour and its neighbours. The header's parent is the root, and its
-/// children are the first and the last node.
+/// Where a node of a tree keeps its colour and its neighbours. The header's parent is the root, and
+/// its children are the first and the last node.
 mod tree {
     pub const COLOUR: usize = 0;
     pub const COLOUR_BYTES: usize = 4;
@@ -121,8 +121,8 @@ fn swaps(one: usize, other: usize, pc: u64) {
     }
 }
 
-/// An iterator moves to the next node of a tree: `down` is the side of the present node where it looks
-/// first, `on` the other.
+/// An iterator moves to the next node of a tree: `down` is the side of the present node where it
+/// looks first, `on` the other.
 fn moves(start: usize, down: usize, on: usize, pc: u64) {
     let mut node = start;
     let below = follow(node + down, pc);

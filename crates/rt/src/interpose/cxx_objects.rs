@@ -1,10 +1,10 @@
-//! Objects of the C++ library that its own code changes, which has no hooks: threads, paths, and memory
-//! resources that are not synchronised. So these functions report what they access. The layouts are those
-//! of libstdc++.
+//! Objects of the C++ library that its own code changes, which has no hooks: threads, paths, and
+//! memory resources that are not synchronised. So these functions report what they access. The
+//! layouts are those of libstdc++.
 //!
-//! The handlers and the default resource that a process has are atomic: setting one is a read-modify-write
-//! of it, asking for it a load. What the library does with them by itself (a call of `std::terminate`,
-//! an allocation that fails) is no operation.
+//! The handlers and the default resource that a process has are atomic: setting one is a
+//! read-modify-write of it, asking for it a load. What the library does with them by itself (a call
+//! of `std::terminate`, an allocation that fails) is no operation.
 
 use core::ffi::{CStr, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -192,7 +192,8 @@ pub fn install() {
     let slot = table.wrapping_add(BEFORE);
     let page = slot as usize & !(PAGE - 1);
     let is_protected = !is_writable(page);
-    // SAFETY: the page holds a table of virtual functions, and is made writable while it is changed.
+    // SAFETY: the page holds a table of virtual functions, and is made writable while it is
+    // changed.
     unsafe {
         if is_protected {
             syscall!(libc::SYS_mprotect, page, PAGE, libc::PROT_READ | libc::PROT_WRITE);
@@ -204,9 +205,9 @@ pub fn install() {
     }
 }
 
-/// Fills the tables in which the facet for characters of the classic locale keeps what it has converted
-/// before. libstdc++ fills them at any first conversion, without a lock (PR 77704 of gcc), and regular
-/// expressions and streams convert. What is written is the same in every order.
+/// Fills the tables in which the facet for characters of the classic locale keeps what it has
+/// converted before. libstdc++ fills them at any first conversion, without a lock (PR 77704 of
+/// gcc), and regular expressions and streams convert. What is written is the same in every order.
 pub fn fill_tables() {
     const NAMES: [&CStr; 4] = [
         c"_ZNSt6locale7classicEv",
@@ -219,7 +220,8 @@ pub fn fill_tables() {
     if found.iter().any(|function| function.is_null()) {
         return;
     }
-    // SAFETY: libstdc++ has these functions: the classic locale, its facet, and two functions of a facet.
+    // SAFETY: libstdc++ has these functions: the classic locale, its facet, and two functions of a
+    // facet.
     unsafe {
         let classic = core::mem::transmute::<*mut c_void, extern "C" fn() -> usize>(found[0]);
         let facet = core::mem::transmute::<*mut c_void, extern "C" fn(usize) -> usize>(found[1])(classic());
@@ -229,8 +231,8 @@ pub fn fill_tables() {
     }
 }
 
-/// Whether the page may be written to. A program that is linked at a fixed address has a copy of the table
-/// among its variables.
+/// Whether the page may be written to. A program that is linked at a fixed address has a copy of
+/// the table among its variables.
 fn is_writable(page: usize) -> bool {
     let mut maps = Maps::open();
     core::iter::from_fn(|| maps.as_mut()?.next())

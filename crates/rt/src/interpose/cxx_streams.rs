@@ -1,11 +1,12 @@
-//! Streams of the C++ library, which moves them on in code without hooks. Output writes the place where
-//! the buffer is filled, input the place where it is read, and a look at the text of a string stream
-//! reads both. Opening and closing a file replaces all places. The state of a stream is read and set by
-//! calls of its own; what input and output do with it, or a manipulator changes, is not reported.
+//! Streams of the C++ library, which moves them on in code without hooks. Output writes the place
+//! where the buffer is filled, input the place where it is read, and a look at the text of a string
+//! stream reads both. Opening and closing a file replaces all places. The state of a stream is read
+//! and set by calls of its own; what input and output do with it, or a manipulator changes, is not
+//! reported.
 //!
 //! The standard streams are guarded by the C library, unless the program has called
-//! `std::ios::sync_with_stdio(false)`: their buffers are of a class of their own then. Streams of wide
-//! characters are not known. The layouts are those of libstdc++.
+//! `std::ios::sync_with_stdio(false)`: their buffers are of a class of their own then. Streams of
+//! wide characters are not known. The layouts are those of libstdc++.
 
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -21,7 +22,8 @@ const SHARED_PART: usize = 24;
 const STATE: usize = 32;
 /// Where that part points to the buffer.
 const BUFFER: usize = 232;
-/// Where a buffer keeps the places that are next, and how they lie: three of input, three of output.
+/// Where a buffer keeps the places that are next, and how they lie: three of input, three of
+/// output.
 const PLACES: usize = 8;
 const PLACES_BYTES: usize = 48;
 const NEXT_INPUT: usize = 16;
@@ -85,8 +87,8 @@ fn looks_at_state(shared: usize, pc: u64) {
     }
 }
 
-/// The text of a string stream is looked at. It is returned in an object, so the stream is the second
-/// argument.
+/// The text of a string stream is looked at. It is returned in an object, so the stream is the
+/// second argument.
 fn looks(stream: usize, pc: u64) {
     if let Some(buffer) = counts(pc).then(|| buffer(stream)).flatten() {
         reads(buffer + PLACES, PLACES_BYTES, pc);

@@ -1,7 +1,8 @@
 //! Futures that become ready when a thread ends (`std::promise::set_value_at_thread_exit`,
-//! `std::packaged_task::make_ready_at_thread_exit`). The rest of a future is compiled into the program,
-//! but this store is made by libstdc++, in code without hooks. So the element by which libstdc++ remembers
-//! to do it gets a function of the runtime, which makes the store first, as an operation.
+//! `std::packaged_task::make_ready_at_thread_exit`). The rest of a future is compiled into the
+//! program, but this store is made by libstdc++, in code without hooks. So the element by which
+//! libstdc++ remembers to do it gets a function of the runtime, which makes the store first, as an
+//! operation.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
@@ -12,7 +13,8 @@ use crate::sched::{self, virtual_time};
 use crate::state::{AnnouncedOp, controlled};
 use crate::syscall::libc_real::real;
 
-/// Where the element keeps what is called at the end of the thread, and a weak pointer to the state.
+/// Where the element keeps what is called at the end of the thread, and a weak pointer to the
+/// state.
 mod element {
     pub const CALLED: usize = 8;
     pub const STATE: usize = 16;
@@ -21,7 +23,8 @@ mod element {
 
 /// Where the block of counts has the number of owners.
 const OWNERS: usize = 8;
-/// Where the state has the word that says whether it is ready. The highest bit says that threads wait.
+/// Where the state has the word that says whether it is ready. The highest bit says that threads
+/// wait.
 const STATUS: usize = 16;
 const READY: u32 = 1;
 /// The logarithm of the size of such a word.
@@ -64,8 +67,8 @@ extern "C" fn make_ready(element: usize, pc: u64) {
     unsafe { core::mem::transmute::<usize, extern "C" fn(usize)>(library)(element) };
 }
 
-/// The store that makes the state ready, unless it has no owner any more. Threads that wait stay marked:
-/// libstdc++ wakes them.
+/// The store that makes the state ready, unless it has no owner any more. Threads that wait stay
+/// marked: libstdc++ wakes them.
 fn store(element: usize, pc: u64) {
     // SAFETY: the element holds a weak pointer: a state and its counts, which are there as long.
     let (state, counts) = unsafe { (*at::<usize>(element + element::STATE), *at::<usize>(element + element::COUNTS)) };

@@ -1,5 +1,5 @@
-//! What the program asks of the machine: random bytes of the C library, its own rights, names of hosts,
-//! and `poll` as fortified programs call it.
+//! What the program asks of the machine: random bytes of the C library, its own rights, names of
+//! hosts, and `poll` as fortified programs call it.
 
 use core::ffi::{CStr, c_char, c_void};
 
@@ -71,8 +71,9 @@ extern "C" fn random_buffer(into: *mut c_void, bytes: usize, pc: u64) {
     writes(into as usize, bytes, pc);
 }
 
-/// A call that changes rights of the process, which the kernel keeps, unless it asks for those that the
-/// process has. All threads of the program are one to the kernel: the C library would wait for others.
+/// A call that changes rights of the process, which the kernel keeps, unless it asks for those that
+/// the process has. All threads of the program are one to the kernel: the C library would wait for
+/// others.
 fn change_rights(name: &[u8], is_same: bool, pc: u64, change: impl FnOnce() -> isize) -> i32 {
     if is_same {
         return 0;

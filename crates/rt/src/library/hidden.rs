@@ -1,6 +1,6 @@
-//! State that functions of the C library share without a guard, and handlers of the C++ library, which
-//! guards them. Each part has an address here, at which calls are accesses or operations. The report
-//! shows it by the name of its variable.
+//! State that functions of the C library share without a guard, and handlers of the C++ library,
+//! which guards them. Each part has an address here, at which calls are accesses or operations. The
+//! report shows it by the name of its variable.
 
 use core::sync::atomic::AtomicU64;
 

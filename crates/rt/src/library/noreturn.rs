@@ -1,5 +1,5 @@
-//! Functions of the C and C++ libraries that do not come back. Compilers put other code behind calls of
-//! them, which such a call never reaches.
+//! Functions of the C and C++ libraries that do not come back. Compilers put other code behind
+//! calls of them, which such a call never reaches.
 
 use core::ffi::CStr;
 

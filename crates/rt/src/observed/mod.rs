@@ -1,10 +1,11 @@
-//! Programs without hooks whose memory accesses are recorded from outside: they run under an emulator, and
-//! a plug-in of it (crate `observer`) does for each access of the program's code what a hook would
-//! have done. Only what a hook does beside recording is left to the runtime: a thread that has accessed
-//! much without a transition lets others run. The plug-in asks for that by a signal.
+//! Programs without hooks whose memory accesses are recorded from outside: they run under an
+//! emulator, and a plug-in of it (crate `observer`) does for each access of the program's code what
+//! a hook would have done. Only what a hook does beside recording is left to the runtime: a thread
+//! that has accessed much without a transition lets others run. The plug-in asks for that by a
+//! signal.
 //!
-//! What differs from hooks: an access is seen when it was made, so that no run can be stopped before
-//! one. Atomic operations are scheduling points all the same ([`sites`]).
+//! What differs from hooks: an access is seen when it was made, so that no run can be stopped
+//! before one. Atomic operations are scheduling points all the same ([`sites`]).
 
 pub mod sites;
 
@@ -20,7 +21,8 @@ use crate::spinloop::{detector, knowledge};
 use crate::state::{controlled, process, run};
 use crate::syscall::{callers, syscall};
 
-/// The signal of the plug-in. Crashes have handlers already, and no thread blocks their signals in the kernel.
+/// The signal of the plug-in. Crashes have handlers already, and no thread blocks their signals in
+/// the kernel.
 const REQUEST_SIGNAL: i32 = libc::SIGTRAP;
 
 /// Accesses of bytes that have another owner now are others. Goes to the plug-in.
@@ -63,7 +65,8 @@ pub fn attach() {
         atomics: sites::atomics(),
         recent: &raw const RECENT,
     };
-    // SAFETY: the plug-in reads and writes the port, which outlives the call; the kernel knows no such call.
+    // SAFETY: the plug-in reads and writes the port, which outlives the call; the kernel knows no
+    // such call.
     unsafe { syscall!(observed::ATTACH, &raw mut port) };
     if port.attached.load(Ordering::Relaxed) != observed::VERSION {
         controller::refuse("the emulator has not loaded raddle's plug-in, or one of another version");
@@ -78,14 +81,15 @@ pub fn attach() {
 /// Segments of code that the plug-in has known of.
 static SEGMENTS: AtomicUsize = AtomicUsize::new(0);
 
-/// Has the emulator translate the program's code anew: what it has translated before it knew that it is the
-/// program's is not observed. It forgets its translations of a page that becomes writable.
+/// Has the emulator translate the program's code anew: what it has translated before it knew that
+/// it is the program's is not observed. It forgets its translations of a page that becomes
+/// writable.
 fn translate_again() {
     with_writable_code(|| {});
 }
 
-/// Does something while the program's code can be written. Whole segments change, so that the mappings stay
-/// as they are.
+/// Does something while the program's code can be written. Whole segments change, so that the
+/// mappings stay as they are.
 fn with_writable_code(action: impl FnOnce()) {
     const EXECUTABLE: usize = (libc::PROT_READ | libc::PROT_EXEC) as usize;
     let protect = |protection: usize| {
@@ -108,8 +112,8 @@ pub fn begin_run() {
     RECENT.count.store(0, Ordering::Relaxed);
 }
 
-/// Tells the detection of spin loops what the running thread has accessed, as hooks would have done at
-/// once. Called while values are hashed, before another thread runs.
+/// Tells the detection of spin loops what the running thread has accessed, as hooks would have done
+/// at once. Called while values are hashed, before another thread runs.
 #[cold]
 pub fn take_recent() {
     let count = RECENT.count.swap(0, Ordering::Relaxed);
@@ -150,8 +154,8 @@ pub fn makes_code() {
     }
 }
 
-/// The program initialises a variable of a function once. Behind that, it reads from the first byte of the
-/// guard whether this was done.
+/// The program initialises a variable of a function once. Behind that, it reads from the first byte
+/// of the guard whether this was done.
 pub fn guards(guard: u64) {
     if is_on() {
         sites::add_place(guard, 1);
@@ -199,8 +203,8 @@ pub unsafe fn on_request(info: *mut libc::siginfo_t, context: *mut libc::ucontex
     }
 }
 
-/// Called in the place of the interrupted instruction, on the thread's own stack. True if the plug-in has
-/// asked for it.
+/// Called in the place of the interrupted instruction, on the thread's own stack. True if the
+/// plug-in has asked for it.
 pub fn interrupted() -> bool {
     if !is_on() {
         return false;

@@ -1,24 +1,26 @@
-//! Atomic operations of observed programs. The plug-in names instructions that are to be scheduling points
-//! ([`AtomicCode`]): those that the processor makes atomically, and plain ones that access bytes of atomic
-//! variables. The runtime puts a trap in the place of each. At the trap the thread calls [`perform`] on its own
-//! stack, waits for its turn, and the instruction is made by a stand-in ([`atomic_code`]).
+//! Atomic operations of observed programs. The plug-in names instructions that are to be scheduling
+//! points ([`AtomicCode`]): those that the processor makes atomically, and plain ones that access
+//! bytes of atomic variables. The runtime puts a trap in the place of each. At the trap the thread
+//! calls [`perform`] on its own stack, waits for its turn, and the instruction is made by a
+//! stand-in ([`atomic_code`]).
 //!
 //! # Which accesses are atomic
 //! Machine code does not tell. By these rules:
 //! * An instruction with LOCK and an exchange with memory are. They are sequentially consistent.
-//! * A plain load or store is if its bytes were ever accessed by such an instruction, or belong to a variable
-//!   that debug information calls atomic, or if the line of the instruction is one of the header that implements
-//!   atomic types. The processor makes it an acquire or a release. The source may have asked for less, or for
-//!   nothing, as where such a variable is initialised.
+//! * A plain load or store is if its bytes were ever accessed by such an instruction, or belong to
+//!   a variable that debug information calls atomic, or if the line of the instruction is one of
+//!   the header that implements atomic types. The processor makes it an acquire or a release. The
+//!   source may have asked for less, or for nothing, as where such a variable is initialised.
 //! * All others are plain.
 //!
 //! # Invariants
 //! * The trap is only put where the emulator has met the beginning of an instruction.
-//! * A run in which an instruction was met for the first time is abandoned, and starts again with the trap. Each run
-//!   has its traps, so that it does not depend on earlier ones.
-//! * So is a run that finds bytes to be atomic which may have been accessed plainly before. Then the search starts
-//!   again, as its earlier runs would take another course: what is known is counted as what is known of spin loops
-//!   ([`knowledge`]). What debug information tells is known from the start.
+//! * A run in which an instruction was met for the first time is abandoned, and starts again with
+//!   the trap. Each run has its traps, so that it does not depend on earlier ones.
+//! * So is a run that finds bytes to be atomic which may have been accessed plainly before. Then
+//!   the search starts again, as its earlier runs would take another course: what is known is
+//!   counted as what is known of spin loops ([`knowledge`]). What debug information tells is known
+//!   from the start.
 //! * An instruction that cannot be made elsewhere keeps its place, and is a limit of the check.
 
 use core::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -53,8 +55,9 @@ pub enum Does {
     Fence,
 }
 
-/// Orders of C and C++: of a load and a store that debug information names, or only their bytes, and of what is
-/// atomic by itself. So the host knows which is which; the former two of each are the same in effect.
+/// Orders of C and C++: of a load and a store that debug information names, or only their bytes,
+/// and of what is atomic by itself. So the host knows which is which; the former two of each are
+/// the same in effect.
 const LOAD: u8 = 2;
 const LOAD_BY_BYTES: u8 = 1;
 const STORE: u8 = 3;
@@ -230,7 +233,8 @@ pub unsafe fn on_trap(number: i32, info: *mut libc::siginfo_t, context: *mut lib
     is_site
 }
 
-/// Where the program goes on behind the instruction whose operand the runtime accesses in its place, if it does.
+/// Where the program goes on behind the instruction whose operand the runtime accesses in its
+/// place, if it does.
 pub fn current() -> Option<u64> {
     Some(CURRENT.load(Relaxed)).filter(|&next| next != 0)
 }
@@ -410,12 +414,13 @@ impl Step {
         self.copy(value.as_ptr(), self.address as *mut u8);
     }
 
-    /// Copies the operand. The program accesses these bytes by this very instruction; a wrong address faults as it
-    /// would there.
+    /// Copies the operand. The program accesses these bytes by this very instruction; a wrong
+    /// address faults as it would there.
     fn copy(&self, from: *const u8, to: *mut u8) {
         CURRENT.store(self.next, Relaxed);
         compiler_fence(SeqCst);
-        // SAFETY: one side is a local of this size at least, and a fault at the other is the program's.
+        // SAFETY: one side is a local of this size at least, and a fault at the other is the
+        // program's.
         unsafe { core::ptr::copy_nonoverlapping(from, to, self.size as usize) };
         compiler_fence(SeqCst);
         CURRENT.store(0, Relaxed);
@@ -427,8 +432,8 @@ fn low(value: &[u8; WIDEST]) -> u64 {
     value.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }
 
-/// The bytes belong to an atomic variable. A run in which that was not known when they were accessed is
-/// abandoned.
+/// The bytes belong to an atomic variable. A run in which that was not known when they were
+/// accessed is abandoned.
 pub fn add_place(address: u64, size: u64) {
     for part in (0..size).step_by(8) {
         let (at, len) = (address + part, (size - part).min(8));
@@ -440,8 +445,8 @@ pub fn add_place(address: u64, size: u64) {
     }
 }
 
-/// The host did not name them. So earlier runs may have taken them for plain, in this process or another one: once
-/// there are such bytes, the search goes on with one process.
+/// The host did not name them. So earlier runs may have taken them for plain, in this process or
+/// another one: once there are such bytes, the search goes on with one process.
 fn note_place(address: u64, size: u64) {
     let was_touched = atomics().was_touched(address, size);
     if was_touched || knowledge::places_found() == 0 {

@@ -167,16 +167,16 @@ impl Snapshot {
         true
     }
 
-    /// In a process that makes one run: the program changes mappings or access rights from before the run, so
-    /// that pages are no longer watched.
+    /// In a process that makes one run: the program changes mappings or access rights from before
+    /// the run, so that pages are no longer watched.
     pub fn give_up(&mut self) {
         if self.protected {
             self.release();
         }
     }
 
-    /// In a process that makes one run, pages are only watched for a proof about a spin loop. There,
-    /// the snapshot is given up if it is full.
+    /// In a process that makes one run, pages are only watched for a proof about a spin loop.
+    /// There, the snapshot is given up if it is full.
     fn release(&mut self) -> bool {
         if process().forks() {
             self.protected = false;
@@ -337,8 +337,8 @@ impl Snapshot {
     }
 }
 
-/// Whether memory is shared with other processes, and is not the file that the runtime shares with the
-/// host.
+/// Whether memory is shared with other processes, and is not the file that the runtime shares with
+/// the host.
 pub fn is_programs_shared(mapping: &MapsEntry) -> bool {
     let shared_file = process().control as usize;
     !mapping.private && mapping.writable && !(mapping.start..mapping.end).contains(&shared_file)

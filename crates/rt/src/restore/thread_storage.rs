@@ -88,8 +88,8 @@ pub fn save(slot: usize) {
     };
 }
 
-/// The static block of the thread with this thread pointer: first byte, and one past the last; nothing as
-/// long as no thread was created.
+/// The static block of the thread with this thread pointer: first byte, and one past the last;
+/// nothing as long as no thread was created.
 pub fn range(thread_pointer: u64) -> (usize, usize) {
     let bytes = saved().bytes;
     let start = if bytes == 0 { 0 } else { tls::static_block(thread_pointer, bytes) as usize };

@@ -72,7 +72,8 @@ struct Root {
     any_copied: bool,
     /// Whether the run has made a descriptor.
     has_opened: bool,
-    /// Descriptors that the process has inherited beyond the watched ones and that no run has closed.
+    /// Descriptors that the process has inherited beyond the watched ones and that no run has
+    /// closed.
     inherited: [bool; INHERITED],
     directory: [u8; PATH],
     /// Its identity.
@@ -219,8 +220,8 @@ fn offsets_are_kept(root: &Root) -> bool {
     })
 }
 
-/// Whether the descriptors of the root are open, and no others. Counting them would not do: those that
-/// the process has inherited beyond the watched ones go when a run is undone.
+/// Whether the descriptors of the root are open, and no others. Counting them would not do: those
+/// that the process has inherited beyond the watched ones go when a run is undone.
 fn has_descriptors_of_root(root: &Root, is_covered: impl Fn(usize) -> bool) -> bool {
     let (mut others, mut watched) = (false, 0);
     let is_read = each_descriptor(|number| {
@@ -386,10 +387,10 @@ pub fn has_opened() -> bool {
 pub fn after_run() {
     let root = root();
     root.runs = root.runs.wrapping_add(1);
-    // Closing a range costs more than a whole run of a small program. So it is done where the run is
-    // known to have made a descriptor, and where the lowest free number is taken: the kernel hands
-    // that out first, so a library that has opened anything has most likely left it open. Now and then
-    // everything is swept. SAFETY: asks about a descriptor.
+    // Closing a range costs more than a whole run of a small program. So it is done where the run
+    // is known to have made a descriptor, and where the lowest free number is taken: the kernel
+    // hands that out first, so a library that has opened anything has most likely left it open. Now
+    // and then everything is swept. SAFETY: asks about a descriptor.
     let is_taken = unsafe { syscall!(libc::SYS_fcntl, root.free, libc::F_GETFD) } >= 0;
     let opened = core::mem::take(&mut root.has_opened) || is_taken;
     let whole = opened || root.changed & kind::FILES != 0 || root.runs.is_multiple_of(WHOLE_SWEEP);
@@ -477,8 +478,8 @@ fn restore_flags(root: &Root) {
     }
 }
 
-/// Restores offsets and status flags of files from before the run. They are all that a run in a process
-/// of its own changes in this one: both share the open files.
+/// Restores offsets and status flags of files from before the run. They are all that a run in a
+/// process of its own changes in this one: both share the open files.
 pub fn restore_open_files() {
     restore_flags(root());
     restore_offsets();

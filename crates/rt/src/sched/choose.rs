@@ -40,8 +40,8 @@ fn thread_alone() -> usize {
     if counted_rounds::is_on_trial() { counted_rounds::thread_on_trial() } else { detector::examined_thread() }
 }
 
-/// The thread that the schedule names is to be held back, or it cannot go on, unless a timer goes off
-/// first.
+/// The thread that the schedule names is to be held back, or it cannot go on, unless a timer goes
+/// off first.
 #[cold]
 #[inline(never)]
 fn hold_or_fire(tid: usize, steps: u32) -> Option<usize> {
@@ -89,7 +89,8 @@ fn by_policy() -> Option<usize> {
     let run = run();
     let chooser = &mut process().plan.chooser;
     let is_uniform = matches!(chooser.policy(), Policy::Random { .. });
-    // A thread that polls, with a fixed priority, would do so for ever: the most patient ones first.
+    // A thread that polls, with a fixed priority, would do so for ever: the most patient ones
+    // first.
     let reluctance = |rank: usize| fairness::reluctance(run.by_rank[rank] as usize, is_uniform);
     let candidates = || (0..run.threads).filter_map(candidate);
     let least = candidates().map(|candidate| reluctance(candidate.rank)).min()?;

@@ -1,22 +1,25 @@
 //! Bounds waiting that leaves something behind in each round: a count, a line of a log.
 //!
-//! A thread that waits in such a loop is never where it was before. So its rounds are neither left out
-//! ([`crate::spinloop`]) nor idle ([`crate::sched::idle_rounds`]), each number of them is a trace of its
-//! own, and there is no greatest one. The count may be used later, so no number stands for another. A
-//! search says at once that it is not complete, instead of trying numbers until its time is up.
+//! A thread that waits in such a loop is never where it was before. So its rounds are neither left
+//! out ([`crate::spinloop`]) nor idle ([`crate::sched::idle_rounds`]), each number of them is a
+//! trace of its own, and there is no greatest one. The count may be used later, so no number stands
+//! for another. A search says at once that it is not complete, instead of trying numbers until its
+//! time is up.
 //!
 //! # How such a loop is found
-//! A round that has an effect was seen ([`effect_seen`]). From there on the thread runs alone: the *trial*. If it
-//! comes back to the same place again and again for [`ENDLESS`] transitions, it does not end the loop by
-//! itself. What happens in the trial is recorded nowhere: the run is restarted. The answer is kept by the
-//! place of the code, as what is known of spin loops is, and the search starts again.
+//! A round that has an effect was seen ([`effect_seen`]). From there on the thread runs alone: the
+//! *trial*. If it comes back to the same place again and again for [`ENDLESS`] transitions, it does
+//! not end the loop by itself. What happens in the trial is recorded nowhere: the run is restarted.
+//! The answer is kept by the place of the code, as what is known of spin loops is, and the search
+//! starts again.
 //!
 //! # What is bounded
-//! A run is stopped in which threads make more than [`MOST`] rounds from such places, each with the same
-//! operations as the one before, while another thread can step. That holds for places at which another thread was
-//! seen to stand before an operation that depends on one of the round: a long loop over objects that no other
-//! thread accesses is not bounded. A thread that has made [`LEAVE_AFTER`] rounds is left to the
-//! others. Steps of other threads that are in no such loop begin a new count.
+//! A run is stopped in which threads make more than [`MOST`] rounds from such places, each with the
+//! same operations as the one before, while another thread can step. That holds for places at which
+//! another thread was seen to stand before an operation that depends on one of the round: a long
+//! loop over objects that no other thread accesses is not bounded. A thread that has made
+//! [`LEAVE_AFTER`] rounds is left to the others. Steps of other threads that are in no such loop
+//! begin a new count.
 
 use raddle_vocab::policy::mix;
 use raddle_vocab::{OpKind, RunStatus};
@@ -33,7 +36,8 @@ use crate::state::{AnnouncedOp, Global, process, run};
 
 /// Transitions that a thread makes alone before its loop is taken to have no end.
 const ENDLESS: u32 = 1 << 16;
-/// Trials at a place that end otherwise, at most, one in a run: the thread may have been about to leave the loop.
+/// Trials at a place that end otherwise, at most, one in a run: the thread may have been about to
+/// leave the loop.
 const MOST_TRIALS: u64 = 32;
 /// Transitions of a round, at most.
 const LONGEST: u32 = 64;
@@ -76,7 +80,8 @@ pub struct Rounds {
     goes_round: bool,
     /// Rounds in a row that another thread could have ended.
     count: u16,
-    /// Whether another thread could step in the round, and stood before an operation that depends on it.
+    /// Whether another thread could step in the round, and stood before an operation that depends
+    /// on it.
     others: bool,
     contested: bool,
     /// Objects of these rounds, and whether they are only read.
@@ -136,8 +141,8 @@ pub fn is_on_trial() -> bool {
     trial().active
 }
 
-/// The running thread has come back to an operation that it is about to stop before, and has changed
-/// something in the round.
+/// The running thread has come back to an operation that it is about to stop before, and has
+/// changed something in the round.
 pub fn effect_seen(op: &AnnouncedOp) {
     if !trial().has_failed && !knowledge::is_endless_place(op.pc) && knowledge::trials(op.pc) < MOST_TRIALS {
         begin_trial(op);
@@ -286,8 +291,8 @@ impl Rounds {
     }
 }
 
-/// Whether another thread that can step stands before an operation that depends on one of a round with these
-/// objects.
+/// Whether another thread that can step stands before an operation that depends on one of a round
+/// with these objects.
 fn is_contested(objects: &[(u64, bool)]) -> bool {
     let me = usize::from(run().hot.tid);
     (0..run().threads).any(|tid| {

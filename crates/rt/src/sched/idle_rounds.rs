@@ -2,23 +2,23 @@
 //! gone. Each number of rounds is a trace of its own, and there is no greatest one.
 //!
 //! An *idle round* takes a thread back to an operation that it was at before, and leaves everything
-//! as it was but for the time: registers, stack, memory, kernel state ([`observation`]). Rounds that
-//! only read are left out of traces ([`crate::spinloop`]) and never come here. Others cannot be left
-//! out, because other threads may notice them. So they are counted:
+//! as it was but for the time: registers, stack, memory, kernel state ([`observation`]). Rounds
+//! that only read are left out of traces ([`crate::spinloop`]) and never come here. Others cannot
+//! be left out, because other threads may notice them. So they are counted:
 //! * A thread that has made [`LEAVE_AFTER`] of them is left to the others.
 //! * In an exhaustive search, a run is stopped in which a thread makes more than [`MOST`] of them
 //!   while another one can step. The search is not complete then, and says so.
-//! * A thread that has changed not even the time, where no other one could step and no timer was ever
-//!   set, is where it was for ever: a livelock.
+//! * A thread that has changed not even the time, where no other one could step and no timer was
+//!   ever set, is where it was for ever: a livelock.
 //!
 //! # When a thread is watched
 //! Observing a round costs as much as many transitions. So a thread is watched when it has made
 //! [`PATIENCE`] transitions, and then after twice as many each time. A round is observed once the
 //! thread was seen to come back to where it was: a loop over many objects never does. A place where
-//! an idle round was found is remembered, as loops that wait busily are, and the search starts again:
-//! then threads are observed from their first visit to that place on. So whether a run is stopped
-//! depends on its transitions and on what is known, never on other runs of the same search. One
-//! thread is watched at a time; while a proof about a spin loop is under way, none.
+//! an idle round was found is remembered, as loops that wait busily are, and the search starts
+//! again: then threads are observed from their first visit to that place on. So whether a run is
+//! stopped depends on its transitions and on what is known, never on other runs of the same search.
+//! One thread is watched at a time; while a proof about a spin loop is under way, none.
 
 use raddle_vocab::{OpKind, RunStatus};
 use raddle_wire::limit;

@@ -66,7 +66,8 @@ fn park_before(kind: OpKind, order: u8, log_size: u8, obj: u64, arg: u64, pc: u6
     let (count, values) = (run.hot.count, run.hot.values);
     me.values = values;
     me.program_sp = program_sp;
-    // One by one, from registers: `op` was stored in small pieces, which a wide load has to wait for.
+    // One by one, from registers: `op` was stored in small pieces, which a wide load has to wait
+    // for.
     me.pending.kind = kind;
     me.pending.order = order;
     me.pending.log_size = log_size;
@@ -91,9 +92,9 @@ fn park_before(kind: OpKind, order: u8, log_size: u8, obj: u64, arg: u64, pc: u6
     trace::ensure_room();
 }
 
-/// Whether there is something to do before anything else when a thread arrives at an operation. What
-/// few operations need is in functions of its own, which get the operation in registers: `park_before`
-/// is short, and its frame is small.
+/// Whether there is something to do before anything else when a thread arrives at an operation.
+/// What few operations need is in functions of its own, which get the operation in registers:
+/// `park_before` is short, and its frame is small.
 #[inline(always)]
 fn is_out_of_the_ordinary() -> bool {
     let run = run();
@@ -101,8 +102,8 @@ fn is_out_of_the_ordinary() -> bool {
     is_last_round | !effects::is_settled() | run.stream_locks.is_used() | (run.couriers > 0)
 }
 
-/// Does that. True if the operation is made in the last look at threads that wait busily, where nothing
-/// else is to be done.
+/// Does that. True if the operation is made in the last look at threads that wait busily, where
+/// nothing else is to be done.
 #[inline(never)]
 fn first_of_all(kind: OpKind, order: u8, log_size: u8, obj: u64, arg: u64, pc: u64) -> bool {
     let op = AnnouncedOp { kind, order, log_size, obj, arg, pc };
@@ -134,8 +135,8 @@ fn watch_arrival(kind: OpKind, order: u8, log_size: u8, obj: u64, arg: u64, pc: 
     }
 }
 
-/// Where the stack of the program ends that the running thread has just left for the runtime; 0 if that
-/// is not known: it came by another way than a call, or is on another stack.
+/// Where the stack of the program ends that the running thread has just left for the runtime; 0 if
+/// that is not known: it came by another way than a call, or is on another stack.
 #[inline(always)]
 fn program_sp() -> usize {
     let (low, high) = run().hot.stack;
@@ -190,8 +191,8 @@ pub fn choice(successors: usize) -> usize {
     usize::from(process.plan.chooser.policy().successor(run().steps, successors))
 }
 
-/// How many stores the schedule wants behind the one that the operation just let through reads, or behind
-/// the place of its own.
+/// How many stores the schedule wants behind the one that the operation just let through reads, or
+/// behind the place of its own.
 pub fn stores_behind() -> u16 {
     let wanted = core::mem::replace(&mut process().plan.choice, NO_CHOICE);
     if wanted == NO_CHOICE { 0 } else { wanted }
@@ -291,8 +292,8 @@ pub fn let_go(next: usize) {
 }
 
 /// No thread can step, by what is known: what threads wait for in the kernel is looked at again.
-/// Then a timer that is armed goes off. If its effect is not modelled, the run is cut, because it may
-/// be no deadlock.
+/// Then a timer that is armed goes off. If its effect is not modelled, the run is cut, because it
+/// may be no deadlock.
 #[cold]
 #[inline(never)]
 fn at_rest() -> Option<usize> {

@@ -1,12 +1,12 @@
 //! Preemption of programs without hooks.
 //!
-//! A thread of such a program that spins on memory never enters the runtime, so no other thread would
-//! ever run. The host notices that nothing happens and sends a signal. Its handler interrupts the
-//! thread, if it is in code of the program, and the thread waits until no other can go on. That is no
-//! transition: a schedule does not depend on when the signal came.
+//! A thread of such a program that spins on memory never enters the runtime, so no other thread
+//! would ever run. The host notices that nothing happens and sends a signal. Its handler interrupts
+//! the thread, if it is in code of the program, and the thread waits until no other can go on. That
+//! is no transition: a schedule does not depend on when the signal came.
 //!
-//! What it misses: a thread that spins inside the C library, and one that is the only one that can go
-//! on. The host gives such a run up.
+//! What it misses: a thread that spins inside the C library, and one that is the only one that can
+//! go on. The host gives such a run up.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -45,8 +45,8 @@ pub fn unblocked() -> u64 {
     if is_on() { bit(PREEMPTION) } else { 0 }
 }
 
-/// Whether the signal is a request of the host, which is the parent of the process or of the process
-/// that it was forked from.
+/// Whether the signal is a request of the host, which is the parent of the process or of the
+/// process that it was forked from.
 ///
 /// # Safety
 /// The description must be the kernel's.

@@ -73,7 +73,8 @@ fn add(slot: usize, entry: (usize, usize), nth: u32, rank: usize) -> usize {
 }
 
 /// The rank of a new child is right behind all descendants of its parent, because the last
-/// component of its spawn path is the largest but for those of parties. All threads descend from main.
+/// component of its spawn path is the largest but for those of parties. All threads descend from
+/// main.
 fn rank_of_new_child(parent: usize) -> usize {
     let run = run();
     if parent == 0 {
@@ -86,8 +87,8 @@ fn rank_of_new_child(parent: usize) -> usize {
     rank
 }
 
-/// The rank of a new child whose spawn path ends with this component: behind the children with lesser
-/// ones, and their descendants.
+/// The rank of a new child whose spawn path ends with this component: behind the children with
+/// lesser ones, and their descendants.
 fn rank_of(parent: usize, component: u32) -> usize {
     let run = run();
     let is_before = |rank: usize| {

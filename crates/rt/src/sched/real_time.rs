@@ -1,5 +1,6 @@
-//! Where the program has to do with other processes (`raddle run` without scripts), time that threads sleep
-//! for, or wait for with time-outs, passes for real: what others send comes in between.
+//! Where the program has to do with other processes (`raddle run` without scripts), time that
+//! threads sleep for, or wait for with time-outs, passes for real: what others send comes in
+//! between.
 
 use raddle_vocab::io;
 use raddle_wire::config_flag;

@@ -81,8 +81,8 @@ pub extern "C" fn __raddle_start(_count: i32, _arguments: *const *const u8, envi
     begin();
 }
 
-/// Symbols that were looked up and are not there have left an error behind. The program would be told
-/// of it, and its text would be freed at the end of every run.
+/// Symbols that were looked up and are not there have left an error behind. The program would be
+/// told of it, and its text would be freed at the end of every run.
 fn forget_failed_lookups() {
     // SAFETY: the first call takes the error, the second one frees it.
     unsafe {

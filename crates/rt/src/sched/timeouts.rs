@@ -4,19 +4,20 @@
 //!
 //! The approximation that ends them: consider a thread that has timed out and has come back to the
 //! same place in the same state, with no operation that changes anything in between, while no other
-//! thread has accessed an object of the round. It would only go round once more. Its wait cannot time
-//! out again until another thread has made a step on one of those objects.
+//! thread has accessed an object of the round. It would only go round once more. Its wait cannot
+//! time out again until another thread has made a step on one of those objects.
 //!
-//! That the state is the same is proved as for all loops that wait busily: the round is run once more
-//! under observation ([`crate::spinloop::proof`]). A comparison of registers and of a part of the stack
-//! says only which rounds are worth it. `raddle run` repeats no run, so there it has to do.
+//! That the state is the same is proved as for all loops that wait busily: the round is run once
+//! more under observation ([`crate::spinloop::proof`]). A comparison of registers and of a part of
+//! the stack says only which rounds are worth it. `raddle run` repeats no run, so there it has to
+//! do.
 //!
 //! If the two states differ in nothing but words that look like times, the loop may be one that
 //! ends at a certain time. Then one more time-out is allowed, which takes a day.
 //!
-//! With `--until-idle` a run is over when all scripted parties are done and threads go on by time alone,
-//! whether they change anything or not: each sleeps or times out a few times more. If they would go on,
-//! the report says so.
+//! With `--until-idle` a run is over when all scripted parties are done and threads go on by time
+//! alone, whether they change anything or not: each sleeps or times out a few times more. If they
+//! would go on, the report says so.
 //!
 //! A second approximation is about loops that yield or sleep: a thread that has done so before many
 //! transitions in a row without progress runs only if no other thread can.
@@ -255,7 +256,8 @@ fn has_stalled_rounds(tid: usize) -> bool {
     theirs.yielded && (theirs.stalled >= PATIENCE || theirs.rests > RESTS)
 }
 
-/// How often such a thread has gone round, or has let others run between two transitions; 0 for others.
+/// How often such a thread has gone round, or has let others run between two transitions; 0 for
+/// others.
 pub fn stalled_rounds(tid: usize) -> u32 {
     let theirs = &run().fibers[tid].private;
     let rounds = if is_stalled(tid) { u32::from(theirs.stalled.max(theirs.rests)) } else { 0 };
@@ -387,8 +389,8 @@ pub fn idle_call(pc: u64) {
     observation::begin();
 }
 
-/// Whether every other thread that can step goes round in a loop, too, and has had its share of turns:
-/// otherwise it may still end the loop of the running thread.
+/// Whether every other thread that can step goes round in a loop, too, and has had its share of
+/// turns: otherwise it may still end the loop of the running thread.
 fn have_others_had_turns() -> bool {
     let me = run().hot.tid as usize;
     let share = stalled_rounds(me) / 2;
@@ -429,8 +431,8 @@ pub fn performed(op: &AnnouncedOp, outcome: Outcome) {
     if views(me).timeouts.idle && !is_private {
         watch_all(op);
     }
-    // Threads that go round in such loops leave everything as it was: none is a reason for another to
-    // go round once more.
+    // Threads that go round in such loops leave everything as it was: none is a reason for another
+    // to go round once more.
     if !views(me).timeouts.quiet {
         for tid in (0..run().threads).filter(|&tid| tid != me) {
             disturb(tid, op);

@@ -27,8 +27,8 @@ const TICK: u64 = 1_037;
 /// Readings without progress of the thread after which each advances the clock by [`GROWTH`] times
 /// as much as the last. So a loop that waits for a certain time ends after a few rounds.
 const PATIENCE: u32 = 3;
-/// Readings after each of which a tick is [`GROWTH`] times as long, whether the thread makes progress
-/// or not: a loop that wakes others until a certain time ends, too.
+/// Readings after each of which a tick is [`GROWTH`] times as long, whether the thread makes
+/// progress or not: a loop that wakes others until a certain time ends, too.
 const LONG_PATIENCE: u32 = 256;
 const GROWTH: u64 = 16;
 const LARGEST_TICK: u64 = 3_600 * SECOND;

@@ -1,9 +1,9 @@
 //! What the host is told of threads that are held before a read.
 //!
-//! Which values hold a thread depends on its own state alone (the invariant of [`crate::spinloop`]). So
-//! the host is told that state of a thread that makes a read in a loop, and each value with which a thread
-//! was held there. From then on the host knows where it would be held again, and does not ask for runs in
-//! which the thread goes on.
+//! Which values hold a thread depends on its own state alone (the invariant of
+//! [`crate::spinloop`]). So the host is told that state of a thread that makes a read in a loop,
+//! and each value with which a thread was held there. From then on the host knows where it would be
+//! held again, and does not ask for runs in which the thread goes on.
 //!
 //! Only atomic operations are told: the host does not know what other reads would find.
 
@@ -25,8 +25,8 @@ fn state(tid: usize) -> u64 {
     mix(reader(fiber, fiber.values, op) ^ mix(op.obj ^ (op.kind as u64) << 48))
 }
 
-/// The running thread has performed its pending operation, which is recorded. It was a read before which
-/// a thread may be held.
+/// The running thread has performed its pending operation, which is recorded. It was a read before
+/// which a thread may be held.
 #[cold]
 pub fn performed() {
     let (tid, me) = (run().hot.tid, run().me());
@@ -36,8 +36,8 @@ pub fn performed() {
     }
 }
 
-/// The running thread is about to read this value, which may not be that of the last store. Tells the host
-/// if its loop only goes round again with it.
+/// The running thread is about to read this value, which may not be that of the last store. Tells
+/// the host if its loop only goes round again with it.
 pub fn about_to_read(value: u64) {
     let tid = usize::from(run().hot.tid);
     if run().me().private.may_spin && detector::would_fail(tid, value) {

@@ -24,8 +24,8 @@
 //! [`SpinDetector::conclude`]. [`performed`] tells the detector the outcome.
 //!
 //! # Where a round is disabled
-//! At the last operation that can find something else: the last read; or, where data is read under a
-//! lock behind the last read, that lock ([`locked_poll`]), because the data can change without a
+//! At the last operation that can find something else: the last read; or, where data is read under
+//! a lock behind the last read, that lock ([`locked_poll`]), because the data can change without a
 //! change of what the read finds. Changes of what was read earlier in the round are found by the
 //! thread if it begins the round later.
 //!
@@ -64,8 +64,8 @@ const EXAMINED: u32 = 24;
 /// Rounds in which a thread also writes before it is taken to wait.
 const WRITING_ROUNDS: usize = 4;
 
-/// Rounds with writes after which a thread is taken to make progress: more than it takes to find out that they
-/// change nothing.
+/// Rounds with writes after which a thread is taken to make progress: more than it takes to find
+/// out that they change nothing.
 const MOST_WRITING_ROUNDS: u8 = 24;
 
 /// What the detector does at this point of the run.
@@ -135,8 +135,8 @@ pub fn arriving(op: &AnnouncedOp) -> bool {
     false
 }
 
-/// The same in the phases in which states are recorded. Gets the operation in registers: in the phase
-/// [`Phase::Idle`] it is never stored.
+/// The same in the phases in which states are recorded. Gets the operation in registers: in the
+/// phase [`Phase::Idle`] it is never stored.
 #[inline(never)]
 fn observing(kind: OpKind, order: u8, log_size: u8, obj: u64, arg: u64, pc: u64) -> bool {
     let op = &AnnouncedOp { kind, order, log_size, obj, arg, pc };
@@ -173,8 +173,8 @@ impl SpinDetector<'_> {
         locked_poll::note_try(self.op);
     }
 
-    /// A thread that is back where it was, and has freed all that it has allocated since, uses the same blocks
-    /// again: so its next round can begin in the same state.
+    /// A thread that is back where it was, and has freed all that it has allocated since, uses the
+    /// same blocks again: so its next round can begin in the same state.
     fn settle_heap(&self) {
         let history = run().me().read_history;
         if history.len == HISTORY || !is_spin_read(self.op) {
@@ -182,7 +182,8 @@ impl SpinDetector<'_> {
         }
         let site = site(self.op.obj, self.op.pc);
         let sites = &read_sites(self.tid)[..history.len];
-        // A run without states ends where a thread may wait. So it has the same blocks as one with states.
+        // A run without states ends where a thread may wait. So it has the same blocks as one with
+        // states.
         if !may_wait_at(&site, sites) {
             return;
         }
@@ -206,8 +207,8 @@ impl SpinDetector<'_> {
         }
     }
 
-    /// Records the read, with the state of the thread. `Some` if the thread has been at this site before,
-    /// with only reads in between.
+    /// Records the read, with the state of the thread. `Some` if the thread has been at this site
+    /// before, with only reads in between.
     fn observe(&self) -> Option<Return> {
         let returned = note_site(self.op.obj, self.op.pc);
         let history = run().me().read_history;
@@ -269,7 +270,8 @@ impl SpinDetector<'_> {
             }
             let key = candidates.heads[last].key;
             let known = look_up(key);
-            // A schedule may let a thread go round by an older store. The question is about a later round.
+            // A schedule may let a thread go round by an older store. The question is about a later
+            // round.
             if histories::are_kept() && known.is_some_and(ReadVerdict::is_failed_round) {
                 continue;
             }
@@ -281,9 +283,9 @@ impl SpinDetector<'_> {
         }
     }
 
-    /// The latest earlier read at the same site in the same state. A thread that runs alone may be in
-    /// a state that differs in what is dead: a hook that an outer function of the loop calls leaves
-    /// other bytes each time where frames of inner functions are.
+    /// The latest earlier read at the same site in the same state. A thread that runs alone may be
+    /// in a state that differs in what is dead: a hook that an outer function of the loop calls
+    /// leaves other bytes each time where frames of inner functions are.
     fn start_of_round(&self, candidates: &LoopCandidates, now: usize) -> Option<usize> {
         let (sites, later) = (read_sites(self.tid), &candidates.heads[now]);
         let earlier = || (0..now).rev().filter(|&index| sites[index] == sites[now]);
@@ -295,8 +297,8 @@ impl SpinDetector<'_> {
         same.or_else(|| (self.phase == Phase::Examining).then(|| earlier().find(is_alike))?)
     }
 
-    /// While examining: a thread that has made [`EXAMINED`] reads and fences without a failed round goes
-    /// on.
+    /// While examining: a thread that has made [`EXAMINED`] reads and fences without a failed round
+    /// goes on.
     fn count_examined(&self) {
         if self.phase == Phase::Examining {
             process().plan.examined += 1;
@@ -307,7 +309,8 @@ impl SpinDetector<'_> {
     }
 }
 
-/// A write outside the own stack is progress if another thread may learn of it in the round. Whether it is.
+/// A write outside the own stack is progress if another thread may learn of it in the round.
+/// Whether it is.
 #[inline(never)]
 fn note_writes() -> bool {
     run().hot.wrote = false;
@@ -330,8 +333,8 @@ fn may_wait(Return { now, .. }: Return) -> bool {
     may_wait_at(&sites[now], &sites[..now])
 }
 
-/// The same before the read is in the history: if the thread has only read, or has come back so often that
-/// it does not fill a small array.
+/// The same before the read is in the history: if the thread has only read, or has come back so
+/// often that it does not fill a small array.
 fn may_wait_at(site: &ReadSite, earlier: &[ReadSite]) -> bool {
     !run().me().read_history.writes || earlier.iter().filter(|other| *other == site).count() >= WRITING_ROUNDS
 }
@@ -343,16 +346,16 @@ fn site(obj: u64, pc: u64) -> ReadSite {
     ReadSite { pc, obj: obj ^ asked, sp: registers().sp }
 }
 
-/// Whether the operation can be a read of a spin loop. Not every plain read comes with the registers of
-/// its own call.
+/// Whether the operation can be a read of a spin loop. Not every plain read comes with the
+/// registers of its own call.
 #[inline(always)]
 fn is_spin_read(op: &AnnouncedOp) -> bool {
     let has_registers = || op.kind != OpKind::Read || registers().sp != 0 && return_address() == op.pc;
     is_read(op) && has_registers()
 }
 
-/// Records the site of a read of the running thread. `Some` if the thread has been there before, with only
-/// reads in between.
+/// Records the site of a read of the running thread. `Some` if the thread has been there before,
+/// with only reads in between.
 #[inline(never)]
 fn note_site(obj: u64, pc: u64) -> Option<Return> {
     let sites = read_sites(run().hot.tid as usize);
@@ -383,7 +386,8 @@ pub fn reads(kind: OpKind) -> bool {
     )
 }
 
-/// Whether the operation may be such a part: of its kind, or a question whether a descriptor is ready.
+/// Whether the operation may be such a part: of its kind, or a question whether a descriptor is
+/// ready.
 #[inline(always)]
 pub fn is_read(op: &AnnouncedOp) -> bool {
     reads(op.kind) || asks(op)
@@ -401,8 +405,8 @@ pub fn is_private(op: &AnnouncedOp) -> bool {
     matches!(op.kind, OpKind::Read | OpKind::Write) && (low..high).contains(&(op.obj as usize))
 }
 
-/// Whether the operation is neither progress nor a read. A fence orders what the thread has read and
-/// written, and does so again in the next round.
+/// Whether the operation is neither progress nor a read. A fence orders what the thread has read
+/// and written, and does so again in the next round.
 fn is_neutral(op: &AnnouncedOp) -> bool {
     op.kind == OpKind::Fence
 }
@@ -452,8 +456,8 @@ fn verdict(tid: usize) -> Option<ReadVerdict> {
     look_up(key(fiber, fiber.values, &fiber.pending, value))
 }
 
-/// Whether the thread is between the beginning of a round and the place where threads are held in it, as
-/// far as is known.
+/// Whether the thread is between the beginning of a round and the place where threads are held in
+/// it, as far as is known.
 pub fn is_inside_round(tid: usize) -> bool {
     let fiber = &run().fibers[tid];
     fiber.read_history.is_inside && !knowledge::begins_longer_round(fiber.pending.pc)

@@ -101,7 +101,8 @@ pub fn begins_longer_round(pc: u64) -> bool {
 /// Tells whether clocks are read from other facts.
 const CLOCK: u64 = 0x636c_6f63 << 24;
 
-/// A thread reads its clock. Keys of states leave clocks out as long as no thread does so in any run.
+/// A thread reads its clock. Keys of states leave clocks out as long as no thread does so in any
+/// run.
 pub fn note_clock_reading() {
     let is_new = insert(fact_key(CLOCK), ReadVerdict::GOES_ON);
     if is_new && process().plan.flags & job_flag::KEYS != 0 {
@@ -144,7 +145,8 @@ pub fn first_history(key: u64, (function, argument): (usize, usize)) -> u64 {
     mix(key ^ mix(function as u64 ^ mix(argument as u64)))
 }
 
-/// The state of a thread before a read at this place, as far as it decides what the thread does next.
+/// The state of a thread before a read at this place, as far as it decides what the thread does
+/// next.
 pub fn reader(fiber: &Fiber, values: u64, op: &AnnouncedOp) -> u64 {
     mix(fiber.history ^ mix(values ^ op.pc) ^ u64::from(read_set::is_stack_shared(fiber.slot)))
 }
@@ -253,8 +255,8 @@ pub fn has_idle_places() -> bool {
 /// Tells places of loops without an end from others.
 const ENDLESS: u64 = 0x656e_646c << 24;
 
-/// A thread that goes round from this place does not end that by itself, and leaves something behind in
-/// each round.
+/// A thread that goes round from this place does not end that by itself, and leaves something
+/// behind in each round.
 pub fn note_endless_place(pc: u64) {
     note_loop(mix(pc ^ ENDLESS));
     note_loop(IDLE);

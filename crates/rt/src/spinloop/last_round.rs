@@ -7,22 +7,23 @@
 //! run, comes back to where it is held and has changed nothing.**
 //!
 //! # Why a stale end is covered
-//! Let a run R end with a thread t before the last read of a failed round, some reads of which would
-//! find something else by now. Take those operations of the round that t has made out of R. They change
-//! nothing that another thread depends on: reads, and locks that are given back or that no other thread
-//! has taken since. So what is left is the beginning of another execution, with all other events of R.
-//! At its end t is before the first read of its round, which is enabled: it finds a value with which the
-//! round was not proved to fail, or goes on to one of the reads that would find something else. So the
-//! search, which tries every maximal trace, has one that goes on from there. That one cannot end with t
-//! in the same stale round: no other thread steps any more, so t now reads what is there at the end. A
-//! race with data that the round has read shows there or in the first round, which is never left out
-//! ([`crate::spinloop::read_set`]). A thread that only tries a lock of the round may have noticed that it
-//! was held; that is a named limit ([`crate::spinloop::locked_poll`]).
+//! Let a run R end with a thread t before the last read of a failed round, some reads of which
+//! would find something else by now. Take those operations of the round that t has made out of R.
+//! They change nothing that another thread depends on: reads, and locks that are given back or that
+//! no other thread has taken since. So what is left is the beginning of another execution, with all
+//! other events of R. At its end t is before the first read of its round, which is enabled: it
+//! finds a value with which the round was not proved to fail, or goes on to one of the reads that
+//! would find something else. So the search, which tries every maximal trace, has one that goes on
+//! from there. That one cannot end with t in the same stale round: no other thread steps any more,
+//! so t now reads what is there at the end. A race with data that the round has read shows there or
+//! in the first round, which is never left out ([`crate::spinloop::read_set`]). A thread that only
+//! tries a lock of the round may have noticed that it was held; that is a named limit
+//! ([`crate::spinloop::locked_poll`]).
 //!
-//! So the threads are let go on, one after the other, when the end of the run is recorded. What they
-//! do is recorded nowhere, and memory is restored before the next run anyway. A thread stops at the
-//! first operation that is more than reading and locking; then it goes on, and the end of the run
-//! is marked as stale.
+//! So the threads are let go on, one after the other, when the end of the run is recorded. What
+//! they do is recorded nowhere, and memory is restored before the next run anyway. A thread stops
+//! at the first operation that is more than reading and locking; then it goes on, and the end of
+//! the run is marked as stale.
 
 use raddle_vocab::policy::MAX_THREADS;
 use raddle_vocab::{OpKind, RunStatus};

@@ -10,10 +10,10 @@
 //! whether the thread can go on changes only with operations on the lock, on which its own
 //! operation depends anyway.
 //!
-//! The first round is performed, because it may show a race. Data read in the first round is not new
-//! in the second, so the second is the failed one. A thread that only tries the lock could notice the rounds
-//! that are left out; this is reported as a limit. The module `spinloop` describes what all kinds
-//! of rounds have in common.
+//! The first round is performed, because it may show a race. Data read in the first round is not
+//! new in the second, so the second is the failed one. A thread that only tries the lock could
+//! notice the rounds that are left out; this is reported as a limit. The module `spinloop`
+//! describes what all kinds of rounds have in common.
 
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -62,8 +62,8 @@ pub struct LockPoll {
     key: u64,
     pieces: [Piece; POLL_PIECES],
     len: usize,
-    /// Whether the round is known as a whole: not if it read more than there is room for, or data that
-    /// it had not read since it last made progress.
+    /// Whether the round is known as a whole: not if it read more than there is room for, or data
+    /// that it had not read since it last made progress.
     is_whole: bool,
 }
 

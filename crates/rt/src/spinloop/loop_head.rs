@@ -63,7 +63,8 @@ pub struct ReadHistory {
     pub writes: bool,
     /// Whether the thread may have told others since then what it had written.
     pub publishes: bool,
-    /// How often the thread has written data between reads since it last made an operation that is none.
+    /// How often the thread has written data between reads since it last made an operation that is
+    /// none.
     pub written: u8,
 }
 
@@ -87,7 +88,8 @@ impl ReadHistory {
         (self.writes, self.publishes, self.written) = (false, false, 0);
     }
 
-    /// Whether the thread has written something that others may know of: its round is no failed one.
+    /// Whether the thread has written something that others may know of: its round is no failed
+    /// one.
     pub fn has_shown_writes(&self) -> bool {
         self.writes && self.publishes
     }
@@ -119,8 +121,8 @@ pub struct LoopHead {
     far: u64,
     /// What of the heap the thread had used.
     pub heap: HeapUse,
-    /// Whether data was read or written behind it that the thread had not read or written since it last made
-    /// progress.
+    /// Whether data was read or written behind it that the thread had not read or written since it
+    /// last made progress.
     pub reads_new_data: bool,
     /// Whether data was read behind it after a mutex was locked behind it.
     pub reads_under_lock: bool,

@@ -10,10 +10,10 @@
 //! a function of the state.
 //!
 //! # When a round may be folded
-//! **A round is folded only where it was proved that it changes nothing.** The obligation: the thread
-//! is at the end of the round in the very state in which it began (registers, the whole live stack,
-//! all memory that the run may write, the runtime's and the kernel's state), so it repeats the round
-//! while all that it reads stays the same. The proof is one run of that round under
+//! **A round is folded only where it was proved that it changes nothing.** The obligation: the
+//! thread is at the end of the round in the very state in which it began (registers, the whole live
+//! stack, all memory that the run may write, the runtime's and the kernel's state), so it repeats
+//! the round while all that it reads stays the same. The proof is one run of that round under
 //! [`observation`]. What makes a round a candidate (returning to a read with the same registers and
 //! the same window of the stack) proves nothing.
 //!
@@ -46,10 +46,12 @@
 //! * Knowledge only grows. A search restarts when there is more of it, because an earlier run would
 //!   take another course with it.
 //! * No data race is hidden: a round that reads data which the thread has not read since its last
-//!   progress is performed; only the next one is disabled. So is a round that writes data for the first time.
-//! * Nothing that a failed round writes is seen by others: what it writes is there again at its end, and
-//!   between the writes of two rounds the thread tells others nothing (no lock is given back, no atomic is written,
-//!   if only with the value that it has). So any access of another thread to these bytes races with the first round.
+//!   progress is performed; only the next one is disabled. So is a round that writes data for the
+//!   first time.
+//! * Nothing that a failed round writes is seen by others: what it writes is there again at its
+//!   end, and between the writes of two rounds the thread tells others nothing (no lock is given
+//!   back, no atomic is written, if only with the value that it has). So any access of another
+//!   thread to these bytes races with the first round.
 //!
 //! # What it misses
 //! * A loop with more than [`loop_head::HISTORY`] reads in a round, or whose state differs from

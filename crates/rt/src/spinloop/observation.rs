@@ -4,8 +4,8 @@
 //! A round may be folded only if the thread is at its end in the very state in which it began: then
 //! it repeats the round for as long as it reads the same. The state is
 //! * its registers, the control and status words of the floating point units included;
-//! * its whole stack from the stack pointer up. Registers that are dead ([`liveness`]) may differ, and
-//!   so may bytes that are dead and to which no pointer leads ([`stack_pointers`]);
+//! * its whole stack from the stack pointer up. Registers that are dead ([`liveness`]) may differ,
+//!   and so may bytes that are dead and to which no pointer leads ([`stack_pointers`]);
 //! * all other memory that a run may write: the pages that were ever written, the others being
 //!   read-only, and the mappings that the run has made;
 //! * what the runtime keeps for the program: thread-specific data, cancellation, signal masks,
@@ -14,9 +14,9 @@
 //!   thread is observed, the kernel reports every system call from outside the runtime (Syscall
 //!   User Dispatch).
 //!
-//! Other threads may run in between. What they change does not count, not even on this thread's stack:
-//! memory is compared whenever the thread is switched out. A word that the thread itself has changed
-//! must hold at the end what it held before its first change.
+//! Other threads may run in between. What they change does not count, not even on this thread's
+//! stack: memory is compared whenever the thread is switched out. A word that the thread itself has
+//! changed must hold at the end what it held before its first change.
 //!
 //! # What it misses
 //! Writes to shared mappings by code without hooks; system calls on a kernel without Syscall User
@@ -175,8 +175,8 @@ pub enum Change {
     More,
 }
 
-/// Ends the observation of the running thread, which has just entered the runtime and would go on at
-/// `pc`. Says what it has changed since the observation began.
+/// Ends the observation of the running thread, which has just entered the runtime and would go on
+/// at `pc`. Says what it has changed since the observation began.
 pub fn change(pc: u64) -> Change {
     let nothing = is_unchanged(pc, |_, _| false);
     let change = match nothing {
@@ -302,7 +302,8 @@ impl Observation {
         self.rest = rest();
     }
 
-    /// The live stack as it was when the observation began, when the thread was last left, and as it is.
+    /// The live stack as it was when the observation began, when the thread was last left, and as
+    /// it is.
     fn stacks(&mut self) -> (&mut [u8], &mut [u8], &[u8]) {
         let len = self.stack_len;
         // SAFETY: the live stack is readable, and both copies have its length; they do not overlap.
@@ -476,8 +477,8 @@ fn is_of_runtime(address: usize) -> bool {
     runtime_ranges().iter().any(|&(start, bytes)| (start..start + bytes).contains(&address))
 }
 
-/// Whether the address is on a stack, but below what its thread uses. Frames of the runtime are below,
-/// too: they hold stack pointers of other threads, which are no pointers of the program.
+/// Whether the address is on a stack, but below what its thread uses. Frames of the runtime are
+/// below, too: they hold stack pointers of other threads, which are no pointers of the program.
 fn is_below_a_stack(address: usize) -> bool {
     let is_live =
         |fiber: &Fiber| !matches!(fiber.status, ThreadStatus::Ended | ThreadStatus::Exited | ThreadStatus::Failed);
@@ -553,7 +554,8 @@ fn hash_mappings(mut hash: u64) -> u64 {
     if is_complete { hash } else { syscall::now() }
 }
 
-/// Calls for every mapping that the run has made, with its start and end; false if they are too large.
+/// Calls for every mapping that the run has made, with its start and end; false if they are too
+/// large.
 fn each_mapping(mut act: impl FnMut(usize, usize)) -> bool {
     if !undo::has_mappings() {
         return true;

@@ -116,15 +116,15 @@ pub enum WaitStage {
     },
 }
 
-/// One thread of the program. What every step needs comes first, in two cache lines. The size is a power of
-/// 2, because each event computes several addresses in the table.
+/// One thread of the program. What every step needs comes first, in two cache lines. The size is a
+/// power of 2, because each event computes several addresses in the table.
 #[derive(Clone, Copy)]
 #[repr(C, align(1024))]
 pub struct Fiber {
     /// Stack pointer while it does not run.
     pub sp: usize,
-    /// The stack pointer with which the program called the operation that it is parked before; 0 if that
-    /// is not known.
+    /// The stack pointer with which the program called the operation that it is parked before; 0 if
+    /// that is not known.
     pub program_sp: usize,
     /// Its thread pointer: where its thread-local storage is.
     pub thread_pointer: u64,
@@ -456,7 +456,8 @@ impl RunState {
         }
     }
 
-    /// The thread with this rank has run and may be able to go on: nearly always it was in that set before.
+    /// The thread with this rank has run and may be able to go on: nearly always it was in that set
+    /// before.
     #[inline(always)]
     pub fn stays_runnable(&mut self, rank: usize) {
         let (word, bit) = (rank / 64 % ThreadSet::WORDS, 1 << (rank % 64));

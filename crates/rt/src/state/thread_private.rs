@@ -68,8 +68,8 @@ pub struct ThreadPrivate {
     pub rests: u16,
     /// Transitions in a row before which it yielded, without progress.
     pub stalled: u16,
-    /// How often it was left because it had gone on for long while others could: those that were left
-    /// less often go first.
+    /// How often it was left because it had gone on for long while others could: those that were
+    /// left less often go first.
     pub left: u16,
     /// Rounds without an effect since the last one that was seen to have one.
     pub idle_rounds: u16,
@@ -95,8 +95,8 @@ pub struct ThreadPrivate {
     pub suspends: bool,
     /// Signals that it waits for.
     pub awaited_signals: u64,
-    /// What is blocked behind the handler that is about to begin, if that differs from what is blocked
-    /// now.
+    /// What is blocked behind the handler that is about to begin, if that differs from what is
+    /// blocked now.
     pub blocked_behind_handler: Option<u64>,
     /// Start and size of its alternate stack for signal handlers; no bytes if there is none.
     pub signal_stack: (usize, usize),
@@ -104,7 +104,8 @@ pub struct ThreadPrivate {
     pub low_mapped_bytes: usize,
     /// Bytes of address space that its mappings of many gigabytes have used.
     pub large_mapped_bytes: usize,
-    /// Whether its end was told to the host: nothing may use its stack and its thread-local storage any more.
+    /// Whether its end was told to the host: nothing may use its stack and its thread-local storage
+    /// any more.
     pub frames_are_over: bool,
     /// Descriptor that becomes readable when a signal shall end its `pause`; -1 if it is in none.
     pub pause: i32,
@@ -128,12 +129,13 @@ pub struct ThreadPrivate {
     pub call: Option<InterruptibleCall>,
     /// Whether a handler has.
     pub interrupted: bool,
-    /// The `std::thread` whose thread it is about to join, and where it called that; 0 if there is none.
+    /// The `std::thread` whose thread it is about to join, and where it called that; 0 if there is
+    /// none.
     pub joins: (usize, u64),
     /// Requests for its cancellation.
     pub cancel: Cancel,
-    /// What the atomic operation is, beside what is announced of it, that it stands before or has made last;
-    /// where stores are kept.
+    /// What the atomic operation is, beside what is announced of it, that it stands before or has
+    /// made last; where stores are kept.
     pub detail: UpdateDetail,
     /// What it found when the host was last told that it is held before its pending operation.
     pub held: Option<u64>,

@@ -165,8 +165,8 @@ fn remember(path: &[u8]) {
     }
 }
 
-/// Whether a module without hooks belongs to the program: the executable, which has no name here, and
-/// libraries that are not installed.
+/// Whether a module without hooks belongs to the program: the executable, which has no name here,
+/// and libraries that are not installed.
 pub fn is_users(info: &libc::dl_phdr_info) -> bool {
     let name: &[u8] = match info.dlpi_name.is_null() {
         true => b"",
@@ -230,7 +230,8 @@ fn lies_in(segments: &Segments, address: usize) -> bool {
 
 /// Whether the address lies in a segment of the executable or of a library.
 pub fn is_in_module(address: usize) -> bool {
-    // Nearly always it is code of the program, the runtime or the C library: the loader has a longer list.
+    // Nearly always it is code of the program, the runtime or the C library: the loader has a
+    // longer list.
     if lies_in(&CODE, address) || startup::is_runtime_code(address as u64) || C.contains(address) {
         return true;
     }
@@ -245,9 +246,9 @@ pub fn is_program(pc: u64) -> bool {
     lies_in(&CODE, pc as usize) || is_tail_call(pc)
 }
 
-/// Whether the program may have made a call that returns into a library, as the last thing that a function
-/// does which a library has called by a pointer. Compilers leave out the return of that function; with hooks
-/// they do not, because hooks are behind the call.
+/// Whether the program may have made a call that returns into a library, as the last thing that a
+/// function does which a library has called by a pointer. Compilers leave out the return of that
+/// function; with hooks they do not, because hooks are behind the call.
 fn is_tail_call(pc: u64) -> bool {
     observed::is_on() && code::is_behind_call_by_pointer(pc)
 }
@@ -264,9 +265,9 @@ pub fn is_compiler_library(pc: u64) -> bool {
     (UNWINDER.contains(pc as usize) || STANDARD.contains(pc as usize)) && !is_tail_call(pc)
 }
 
-/// Whether a relaxed store by the code that returns to `pc` goes on with a release sequence that its thread
-/// began: so it is in C, and was in C++ before C++20. Code of which the host does not know the language is
-/// C unless there is a C++ library in the process.
+/// Whether a relaxed store by the code that returns to `pc` goes on with a release sequence that
+/// its thread began: so it is in C, and was in C++ before C++20. Code of which the host does not
+/// know the language is C unless there is a C++ library in the process.
 pub fn continues_sequences(pc: u64) -> bool {
     // A program in C++ may need no library.
     let is_known_or_c = STANDARD.end.load(Ordering::Relaxed) == 0 || section::is_called_in(role::PROGRAM, pc);

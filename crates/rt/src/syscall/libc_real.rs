@@ -1,8 +1,8 @@
 //! The functions of libc that the runtime hides: found with `dlsym(RTLD_NEXT)`, at the start of a
 //! controlled process and otherwise at first use.
 //!
-//! A look-up changes the loader's memory. If a run made the first one, the states of that run would differ
-//! from the same states of later runs.
+//! A look-up changes the loader's memory. If a run made the first one, the states of that run would
+//! differ from the same states of later runs.
 
 use core::ffi::{CStr, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -25,7 +25,8 @@ unsafe extern "C" {
 pub fn find_all() {
     let [mut at, end] = [&raw const FIRST, &raw const END].map(<*const u8>::cast::<HiddenFunction>);
     while at < end {
-        // SAFETY: between the two symbols lie the entries that `real!` has made, one behind the other.
+        // SAFETY: between the two symbols lie the entries that `real!` has made, one behind the
+        // other.
         let HiddenFunction { cache, name } = unsafe { &*at };
         // SAFETY: a plain look-up with a valid string.
         cache.store(unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) }, Ordering::Relaxed);

@@ -7,8 +7,8 @@ use crate::sched;
 use crate::sched::controller::name_limit;
 use crate::state::AnnouncedOp;
 
-/// Bytes of an access that a transition is about, at most: each cell of them is compared with those of
-/// other transitions.
+/// Bytes of an access that a transition is about, at most: each cell of them is compared with those
+/// of other transitions.
 const LARGEST: u64 = 1 << 20;
 
 /// The size of a transition's access.

@@ -1,11 +1,11 @@
-//! Accesses to the stack of another thread below its frames, and to the stack or the thread-local storage of a
-//! thread that has ended: the function has returned whose variable was there. Where no thread writes there
-//! meanwhile, no race shows it. The end of a thread is itself an access to both ([`thread_ends`]), so that it
-//! races with uses that come before it without an order.
+//! Accesses to the stack of another thread below its frames, and to the stack or the thread-local
+//! storage of a thread that has ended: the function has returned whose variable was there. Where no
+//! thread writes there meanwhile, no race shows it. The end of a thread is itself an access to both
+//! ([`thread_ends`]), so that it races with uses that come before it without an order.
 //!
-//! What the runtime knows is where each parked thread's stack ends ([`Fiber::program_sp`]). So a frame counts
-//! as dead only once its thread has parked behind its return; and what lies above, in frames that were made
-//! later, counts as theirs.
+//! What the runtime knows is where each parked thread's stack ends ([`Fiber::program_sp`]). So a
+//! frame counts as dead only once its thread has parked behind its return; and what lies above, in
+//! frames that were made later, counts as theirs.
 
 use raddle_vocab::Misuse;
 
@@ -45,8 +45,8 @@ fn look_closely(address: usize, pc: u64) {
     }
 }
 
-/// Whether the address is on the thread's stack. That of main counts as far as it reached at the beginning: what
-/// lies below may be another mapping.
+/// Whether the address is on the thread's stack. That of main counts as far as it reached at the
+/// beginning: what lies below may be another mapping.
 fn is_on_stack(fiber: &Fiber, address: usize) -> bool {
     let (low, high) = frames(fiber);
     (low..high).contains(&address)
@@ -77,8 +77,9 @@ fn has_ended(fiber: &Fiber) -> bool {
     fiber.status == ThreadStatus::Ended || fiber.private.frames_are_over
 }
 
-/// Whether the thread, on whose stack the address is, has no frame there. What `exit` stops may have its
-/// frames still: other threads go on as they could have before. A thread that has failed stays where it is.
+/// Whether the thread, on whose stack the address is, has no frame there. What `exit` stops may
+/// have its frames still: other threads go on as they could have before. A thread that has failed
+/// stays where it is.
 fn is_dead(fiber: &Fiber, address: usize) -> bool {
     match fiber.status {
         _ if has_ended(fiber) => true,
@@ -88,8 +89,8 @@ fn is_dead(fiber: &Fiber, address: usize) -> bool {
     }
 }
 
-/// The running thread ends: what others do on its stack or in its thread-local storage without an order
-/// races with that.
+/// The running thread ends: what others do on its stack or in its thread-local storage without an
+/// order races with that.
 pub fn thread_ends() {
     let me = run().me();
     me.private.frames_are_over = true;

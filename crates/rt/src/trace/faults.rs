@@ -2,8 +2,8 @@
 //!
 //! The hook of an access comes before it, and records it. If the access then faults and the program
 //! has a handler for that, it has not taken place: its record is withdrawn. It takes place if the
-//! handler returns to it, having made the memory accessible; then it is recorded there. A handler may
-//! also jump elsewhere, or change the context to go on behind the access.
+//! handler returns to it, having made the memory accessible; then it is recorded there. A handler
+//! may also jump elsewhere, or change the context to go on behind the access.
 //!
 //! Where accesses are transitions, the transition stays, but races with nothing.
 
@@ -59,8 +59,8 @@ fn is_canonical(address: u64) -> bool {
     matches!(address.cast_signed() >> 47, 0 | -1)
 }
 
-/// The last record, if it is that of the access that the running thread has just announced: its number
-/// of words, and the access.
+/// The last record, if it is that of the access that the running thread has just announced: its
+/// number of words, and the access.
 fn last_access() -> Option<(usize, FaultedAccess)> {
     let hot = &run().hot;
     let number = hot.count.checked_sub(1)?;
@@ -80,7 +80,8 @@ fn last_access() -> Option<(usize, FaultedAccess)> {
     })
 }
 
-/// The running thread's access has faulted, and a handler will be called: the access is not recorded.
+/// The running thread's access has faulted, and a handler will be called: the access is not
+/// recorded.
 pub fn withdraw(fault: &Fault) -> Option<FaultedAccess> {
     // An observed access that faults was not recorded.
     if observed::is_on() || startup::is_runtime_code(fault.instruction) {

@@ -1,14 +1,14 @@
 //! Which accesses add nothing to the trace.
 //!
 //! Between two transitions of a thread, an access adds no information about races if all its bytes
-//! were accessed before in the same or a stronger way: a write conflicts with everything that a read
-//! conflicts with, and no other thread came in between. So the length of a trace follows the number
-//! of distinct locations, not of accesses.
+//! were accessed before in the same or a stronger way: a write conflicts with everything that a
+//! read conflicts with, and no other thread came in between. So the length of a trace follows the
+//! number of distinct locations, not of accesses.
 //!
 //! A table remembers for each granule of 8 bytes which of them were read and written in the present
-//! epoch. Entries are replaced when two granules compete for one, which only costs records. There is
-//! a small table, which fits into the first cache of a processor, and a large one for accesses far
-//! behind the last transition.
+//! epoch. Entries are replaced when two granules compete for one, which only costs records. There
+//! is a small table, which fits into the first cache of a processor, and a large one for accesses
+//! far behind the last transition.
 //!
 //! Invariant: what a thread records follows from its own accesses since its last transition, never
 //! from what other threads did before. So equivalent schedules give the same records.
@@ -99,8 +99,8 @@ impl Table {
     }
 }
 
-/// What a table has on an access within one granule is looked up only: true if the access adds nothing.
-/// `count` is its number since the thread's last transition.
+/// What a table has on an access within one granule is looked up only: true if the access adds
+/// nothing. `count` is its number since the thread's last transition.
 #[inline(always)]
 pub fn is_known(kind: u8, address: u64, size: u64, count: u32, epoch: u64) -> bool {
     let (granule, offset) = (address / GRANULE, address % GRANULE);

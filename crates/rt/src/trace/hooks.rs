@@ -1,7 +1,7 @@
 //! The hooks that the compiler inserts for plain memory accesses (`-fsanitize=thread`).
 //!
-//! An access that adds nothing ([`filter`]) is counted, so that accesses can be addressed by number,
-//! but not recorded. Under `raddle run`, neighbouring ones are one record ([`runs`]).
+//! An access that adds nothing ([`filter`]) is counted, so that accesses can be addressed by
+//! number, but not recorded. Under `raddle run`, neighbouring ones are one record ([`runs`]).
 
 use raddle_vocab::MappingChange;
 use raddle_wire::{limit, record};
@@ -12,8 +12,8 @@ use crate::spinloop::detector;
 use crate::state::{process, run};
 use crate::trace::{self, dead_frames, filter, runs};
 
-/// One access of up to 16 bytes. Nearly all of those of a program that computes add nothing: they end here,
-/// where nothing is called, so that no register has to be saved.
+/// One access of up to 16 bytes. Nearly all of those of a program that computes add nothing: they
+/// end here, where nothing is called, so that no register has to be saved.
 #[inline(always)]
 fn access<const KIND: u8, const SIZE: u16, const FLAGS: u8>(address: u64, pc: u64) {
     if !is_done(KIND, address, u64::from(SIZE)) {
@@ -153,8 +153,8 @@ pub fn block_freed(address: u64, size: u64, pc: u64) {
     trace::block(record::FREE, address, size, pc);
 }
 
-/// Mapped memory is about to change: conflicts with accesses to it, unless the program wants its accesses to
-/// be ignored.
+/// Mapped memory is about to change: conflicts with accesses to it, unless the program wants its
+/// accesses to be ignored.
 pub fn mapping_changes(change: MappingChange, address: u64, size: u64, pc: u64) {
     let hot = &mut run().hot;
     if hot.ignoring || size == 0 {
@@ -202,8 +202,8 @@ pub fn thread_ends(start: usize, end: usize, pc: u64) {
 #[inline(never)]
 fn slow(kind: u8, address: u64, size: u64, pc: u64) -> bool {
     let benign = crate::interpose::annotations::benign::covers(address, size, pc) && !run().hot.ignoring;
-    // What is inside an atomic section is one transition with its beginning. A schedule may still stop
-    // there, before one of two accesses that race.
+    // What is inside an atomic section is one transition with its beginning. A schedule may still
+    // stop there, before one of two accesses that race.
     let is_inside = process().access_granularity && section::is_inside();
     if process().access_granularity && !is_inside || benign {
         crate::trace::access_granularity::step(kind, address, size, pc, benign);

@@ -91,8 +91,8 @@ fn push_reserved(words: &[u64]) {
     }
 }
 
-/// The marks of an access that waits while another thread is inside an atomic section, and of an operation
-/// before which a handler may run.
+/// The marks of an access that waits while another thread is inside an atomic section, and of an
+/// operation before which a handler may run.
 #[inline]
 fn marks(tid: u16, op: &AnnouncedOp) -> u8 {
     let outside = if process().has_sections && section::waits(tid, op.kind) { record::OUTSIDE } else { 0 };
@@ -119,8 +119,8 @@ pub fn step(op: &AnnouncedOp, outcome: Outcome, value: u64, old: u64) {
 }
 
 /// Records from where the operation was called: the call itself may lie in a library. Without room
-/// for it the step goes without. So do input and output, whose effects are written into the record of
-/// the step, which has to be the last one, and accesses, which are no calls.
+/// for it the step goes without. So do input and output, whose effects are written into the record
+/// of the step, which has to be the last one, and accesses, which are no calls.
 #[cold]
 #[inline(never)]
 fn stack_of_step(kind: OpKind) {
@@ -136,8 +136,8 @@ fn stack_of_step(kind: OpKind) {
     }
 }
 
-/// Records what the step before, an atomic operation, is beside its record: within the reserve, because a
-/// run is cut between operations, never within one.
+/// Records what the step before, an atomic operation, is beside its record: within the reserve,
+/// because a run is cut between operations, never within one.
 pub fn atomic_detail(flags: u8, tid: u16, behind: u16, detail: UpdateDetail) {
     let header = record::header(record::ATOMIC_DETAIL, flags, tid, u32::from(behind));
     push_reserved(&[header, detail.operand, u64::from(detail.how)]);
@@ -354,8 +354,8 @@ fn stack_if_detailed() {
     }
 }
 
-/// Records the return addresses on the running thread's stack, innermost first. They belong to the record
-/// before.
+/// Records the return addresses on the running thread's stack, innermost first. They belong to the
+/// record before.
 fn stack() {
     stack_with(0);
 }

@@ -1,10 +1,11 @@
-//! Accesses of one place to neighbouring bytes are one record (`raddle run`): a loop over an array of
-//! bytes is one access to the array.
+//! Accesses of one place to neighbouring bytes are one record (`raddle run`): a loop over an array
+//! of bytes is one access to the array.
 //!
-//! An access is added to the last record of its place if nothing came in between that could tell the two
-//! apart: no transition, no other thread, no birth or death of a heap block. The order of the accesses of
-//! one thread within a transition means nothing to the search for races. The record has the number of its
-//! first access, so a schedule could not stop before the others: searches need each access by itself.
+//! An access is added to the last record of its place if nothing came in between that could tell
+//! the two apart: no transition, no other thread, no birth or death of a heap block. The order of
+//! the accesses of one thread within a transition means nothing to the search for races. The record
+//! has the number of its first access, so a schedule could not stop before the others: searches
+//! need each access by itself.
 
 use core::cell::UnsafeCell;
 
@@ -50,8 +51,8 @@ fn stamp() -> (u64, u64) {
     (run().hot.epoch, unsafe { (*LAST.0.get()).1 })
 }
 
-/// Whether the access was added to the last record of its place. Otherwise its own record, which comes
-/// next, is the last one from now on.
+/// Whether the access was added to the last record of its place. Otherwise its own record, which
+/// comes next, is the last one from now on.
 #[inline(always)]
 pub fn extends(kind: u8, flags: u8, address: u64, size: u64, pc: u64) -> bool {
     let hot = &run().hot;

@@ -1,10 +1,10 @@
 //! Random programs that wait busily, as C text and as a state machine.
 //!
-//! Some threads *wait*: each goes round in a loop that looks for something, does something in between
-//! and may give up. The others *work*: they make a few steps that end such loops, or not. The truth
-//! about a program comes from [`oracle`], which searches the graph of its states: it knows nothing of
-//! traces, rounds or folding. So a round that is folded though it counts, or a livelock that does not
-//! exist, shows as a difference.
+//! Some threads *wait*: each goes round in a loop that looks for something, does something in
+//! between and may give up. The others *work*: they make a few steps that end such loops, or not.
+//! The truth about a program comes from [`oracle`], which searches the graph of its states: it
+//! knows nothing of traces, rounds or folding. So a round that is folded though it counts, or a
+//! livelock that does not exist, shows as a difference.
 
 pub mod oracle;
 mod print;

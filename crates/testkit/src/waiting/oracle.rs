@@ -1,10 +1,10 @@
 //! The truth about a program that waits busily, by a search of all its states.
 //!
-//! Every operation that other threads can notice is a step; what a round does beside looking changes
-//! nothing but the number of rounds. A timed wait can time out whenever it would wait, and a deadline
-//! can pass in every round. From which states all threads can still come to their end is computed
-//! backwards over the graph. So a state is *stuck* if no schedule leads from it to the end: those
-//! threads that have not ended wait for ever, busily or not.
+//! Every operation that other threads can notice is a step; what a round does beside looking
+//! changes nothing but the number of rounds. A timed wait can time out whenever it would wait, and
+//! a deadline can pass in every round. From which states all threads can still come to their end is
+//! computed backwards over the graph. So a state is *stuck* if no schedule leads from it to the
+//! end: those threads that have not ended wait for ever, busily or not.
 
 use std::collections::BTreeMap;
 

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use super::{Counter, GivesUp, Look, Noise, Outlook, Step, WORDS, Waiter, WaitingProgram};
 
-/// A way to count rounds: what is needed before the loop, and an expression that counts one more and
-/// says how many there were. `counts[WAITER]` is a waiter's own entry.
+/// A way to count rounds: what is needed before the loop, and an expression that counts one more
+/// and says how many there were. `counts[WAITER]` is a waiter's own entry.
 pub const COUNTERS: [(&str, &str); 20] = [
     ("int n = 0;", "++n"),
     ("", "++caller->first"),

@@ -202,7 +202,8 @@ impl Writer {
         false
     }
 
-    /// Adds accesses to plain data: by themselves, or in one of the ways in which programs avoid a race.
+    /// Adds accesses to plain data: by themselves, or in one of the ways in which programs avoid a
+    /// race.
     fn data(&mut self, thread: usize, loc: usize, stored: Val) {
         use MemOrder::{Acquire, Relaxed, Release};
         let data = if self.random.percent(70) { thread % 2 } else { self.random.below(2) };

@@ -1,6 +1,6 @@
-//! Small programs with atomic operations of all memory orders, locks, semaphores, loops that wait, and
-//! plain data: a language, a generator, a target that keeps the stores of each location as the runtime
-//! does, and C text.
+//! Small programs with atomic operations of all memory orders, locks, semaphores, loops that wait,
+//! and plain data: a language, a generator, a target that keeps the stores of each location as the
+//! runtime does, and C text.
 
 mod generate;
 mod print;

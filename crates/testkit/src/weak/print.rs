@@ -1,7 +1,7 @@
 //! The programs as C: POSIX threads and the atomic operations of C11.
 //!
-//! Plain data is volatile: no compiler adds or removes an access. What registers and locations hold at
-//! the end decides how the program exits. Main reads atomic locations plainly then.
+//! Plain data is volatile: no compiler adds or removes an access. What registers and locations hold
+//! at the end decides how the program exits. Main reads atomic locations plainly then.
 
 use std::fmt::Write as _;
 

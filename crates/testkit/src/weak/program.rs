@@ -135,8 +135,8 @@ pub fn labels(code: &[Ins], values: &[u64]) -> (Vec<Lab>, Stand) {
     (out, stand)
 }
 
-/// The same, and what the registers hold at the end. `goes_round`: a loop that waits reads again behind a
-/// value that does not end it.
+/// The same, and what the registers hold at the end. `goes_round`: a loop that waits reads again
+/// behind a value that does not end it.
 #[must_use]
 pub fn run_thread(code: &[Ins], values: &[u64], goes_round: bool) -> (Vec<Lab>, Stand, [u64; 16]) {
     let (mut out, mut registers, mut read, mut at) = (Vec::new(), [0; 16], 0, 0);

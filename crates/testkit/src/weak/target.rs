@@ -1,5 +1,5 @@
-//! A target that runs these programs as the runtime does: it keeps the stores of each location, reads
-//! and places as the schedule says, and knows no memory model.
+//! A target that runs these programs as the runtime does: it keeps the stores of each location,
+//! reads and places as the schedule says, and knows no memory model.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -39,7 +39,8 @@ pub struct WeakTarget {
     program: WeakProgram,
     requests: VecDeque<Request>,
     left: Left,
-    /// Numbers of reads of loops that wait, by thread, instruction and what the thread has read before.
+    /// Numbers of reads of loops that wait, by thread, instruction and what the thread has read
+    /// before.
     held: BTreeMap<(usize, usize, Vec<u64>), u16>,
 }
 

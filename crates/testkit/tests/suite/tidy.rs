@@ -11,8 +11,8 @@ const MAX_PROSE: usize = 100;
 /// Lines of a file.
 const MAX_LINES: usize = 800;
 
-/// Words for people, and words without a meaning in this field. Put together here, so that this file
-/// does not contain them.
+/// Words for people, and words without a meaning in this field. Put together here, so that this
+/// file does not contain them.
 fn unwanted() -> [String; 6] {
     let body = |start: &str| format!("{start}body");
     [

@@ -25,7 +25,8 @@ pub struct Standing {
     pub since: u32,
     /// Whether it came to its end without waiting again.
     pub is_last: bool,
-    /// Whether that last operation was an atomic one, such as the count of a reference that it gave back.
+    /// Whether that last operation was an atomic one, such as the count of a reference that it gave
+    /// back.
     pub is_atomic: bool,
 }
 

@@ -8,8 +8,8 @@ use raddle_model::finding::{Finding, Kind, Place, Severity, WitnessKind};
 use super::{Grouping, ends_life, field_of, line_of, shared_holds};
 
 /// The headline: an error before a warning; the end of something in use before memory errors, races
-/// and what they lead to; of several, the earliest end; the place that most of the others share; few
-/// preemptions. The rest of the order only makes the choice definite.
+/// and what they lead to; of several, the earliest end; the place that most of the others share;
+/// few preemptions. The rest of the order only makes the choice definite.
 pub(super) fn choose(grouping: &Grouping<'_>, members: &[usize]) -> usize {
     let shared = shared_places(grouping, members);
     let key = |&index: &usize| {

@@ -1,35 +1,35 @@
 //! Findings by cause: which of them follow from another one.
 //!
 //! One missing join or lock shows at many places. The findings of one cause are a group: its
-//! headline explains most, the others follow from it. The result is a function of the findings and of
-//! their [`Circumstances`], which executions tell. It depends neither on the order in which the
+//! headline explains most, the others follow from it. The result is a function of the findings and
+//! of their [`Circumstances`], which executions tell. It depends neither on the order in which the
 //! findings came nor on `--jobs`. Findings that no rule relates stay alone.
 //!
 //! Relations between findings of equal rank, which put them into one group:
 //!
-//! 1. **Order.** A thread X ends the life of something (free, destroy, close) unordered with a use by
-//!    a thread Y. Such races belong together if X is the same, Y was created at the same place, and X
-//!    has waited for nothing in between: the last operation by which X could have taken something
-//!    over from another thread is at the same place. Reason: whatever is missing before the first end,
-//!    usually a join, is missing before all of them. Two more sorts of races with the same X, Y and
-//!    last wait belong to them: races on an object that X then ends, and races of a creator X that
-//!    never waits again with its child Y.
-//!    *Could be wrong*: two ends behind the same wait, each of which lacks a lock of its own.
+//! 1. **Order.** A thread X ends the life of something (free, destroy, close) unordered with a use
+//!    by a thread Y. Such races belong together if X is the same, Y was created at the same place,
+//!    and X has waited for nothing in between: the last operation by which X could have taken
+//!    something over from another thread is at the same place. Reason: whatever is missing before
+//!    the first end, usually a join, is missing before all of them. Two more sorts of races with
+//!    the same X, Y and last wait belong to them: races on an object that X then ends, and races of
+//!    a creator X that never waits again with its child Y. *Could be wrong*: two ends behind the
+//!    same wait, each of which lacks a lock of its own.
 //! 2. **Block.** Races and memory errors with the same place of a free and the same place of the
 //!    allocation. Reason: the block dies too early, and each use of it shows that.
 //!    *Could be wrong*: one function frees all blocks and one allocates them, so that blocks of two
 //!    structures look alike.
-//! 3. **Lock.** Other races on one object: a global variable with all its fields and elements, a local
-//!    variable, heap blocks of one size from one place. Fields whose accesses hold different locks
-//!    have different disciplines, and are two causes; races without any lock go with the discipline
-//!    of the object if it has only one. Reason: an object has one lock, or each field has.
-//!    *Could be wrong*: two fields that are both used without any lock, but should have two.
+//! 3. **Lock.** Other races on one object: a global variable with all its fields and elements, a
+//!    local variable, heap blocks of one size from one place. Fields whose accesses hold different
+//!    locks have different disciplines, and are two causes; races without any lock go with the
+//!    discipline of the object if it has only one. Reason: an object has one lock, or each field
+//!    has. *Could be wrong*: two fields that are both used without any lock, but should have two.
 //! 4. **Cycle.** Cycles of locks over the same named locks. Reason: the order of these locks is
 //!    contradictory, wherever they are taken. Blocks of the heap have no names that last.
 //! 5. **Object.** Uses of one object that was never initialised, or of one that was destroyed.
 //!    Reason: one call is missing, or too early.
-//! 6. **Mode.** Races of which both sides hold one lock, and the side that writes has acquired it in shared
-//!    mode at the same place. Reason: there it has to be exclusive, whatever is written.
+//! 6. **Mode.** Races of which both sides hold one lock, and the side that writes has acquired it
+//!    in shared mode at the same place. Reason: there it has to be exclusive, whatever is written.
 //!
 //! Relations that make a finding follow from a group:
 //!
@@ -40,16 +40,16 @@
 //!    such races. Reason: in no execution did it show without the group.
 //!    *Could be wrong*: the thread reads a racy value before each failure of another cause, and the
 //!    search never made it fail without.
-//! 8. **Depends.** A race whose accesses cannot be made neighbours, with races behind it, all in one
-//!    group of rule 1 or 2, or all in one of rule 3 if it is in none itself. Reason: its accesses only
-//!    meet if those races end in one way.
-//! 9. **Same access.** A crash in the line of an access to a freed block or out of bounds, in the same
-//!    thread. Reason: the access is what crashes.
-//! 10. **Leftover.** A warning that Y is never joined, or that main returns early, follows from the one
-//!     group of rule 1 with that Y, or with main as X.
+//! 8. **Depends.** A race whose accesses cannot be made neighbours, with races behind it, all in
+//!    one group of rule 1 or 2, or all in one of rule 3 if it is in none itself. Reason: its
+//!    accesses only meet if those races end in one way.
+//! 9. **Same access.** A crash in the line of an access to a freed block or out of bounds, in the
+//!    same thread. Reason: the access is what crashes.
+//! 10. **Leftover.** A warning that Y is never joined, or that main returns early, follows from the
+//!     one group of rule 1 with that Y, or with main as X.
 //!
-//! A warning is no headline of errors. A finding that is suppressed is not among the findings, so it
-//! hides none.
+//! A warning is no headline of errors. A finding that is suppressed is not among the findings, so
+//! it hides none.
 
 mod circumstances;
 mod headline;
@@ -456,7 +456,8 @@ fn ends_life(access: &AccessReport) -> bool {
     matches!(access.op.as_str(), "free" | "close") || access.op.ends_with("-destroy")
 }
 
-/// The holds in shared mode, by sides of a race that do not only read, of locks that both sides hold.
+/// The holds in shared mode, by sides of a race that do not only read, of locks that both sides
+/// hold.
 fn shared_holds(finding: &Finding) -> Vec<&HeldLock> {
     let [first, second] = &finding.accesses[..] else { return Vec::new() };
     let changes = |access: &AccessReport| !access.op.ends_with("read") && !access.op.ends_with("load");

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-/// Numbers from 0, each in one set. The root of a set is its least number, so that it does not depend
-/// on the order of joining.
+/// Numbers from 0, each in one set. The root of a set is its least number, so that it does not
+/// depend on the order of joining.
 #[derive(Clone, Debug)]
 pub(super) struct Sets {
     parent: Vec<usize>,

@@ -1,14 +1,14 @@
 //! Atomic access to 16 bytes.
 
-/// Compare-exchange of 16 bytes, which every processor of this architecture can do; returns what the
-/// memory held.
+/// Compare-exchange of 16 bytes, which every processor of this architecture can do; returns what
+/// the memory held.
 ///
 /// # Safety
 /// The address must be a multiple of 16 and of memory that may be written.
 pub unsafe fn exchange_16_if(address: u64, old: u128, new: u128) -> u128 {
     let (low, high): (u64, u64);
-    // SAFETY: the caller's promise. A pair that was not stored back was not read as one, so what was
-    // read is stored again if it is not the old value.
+    // SAFETY: the caller's promise. A pair that was not stored back was not read as one, so what
+    // was read is stored again if it is not the old value.
     unsafe {
         core::arch::asm!(
             "2: ldaxp {low}, {high}, [{address}]",

@@ -1,5 +1,5 @@
-//! Instructions of a program without hooks that the runtime makes in the program's place: none, as no program for
-//! this processor is observed.
+//! Instructions of a program without hooks that the runtime makes in the program's place: none, as
+//! no program for this processor is observed.
 
 use super::code::LONGEST;
 use crate::observed::sites::Does;

@@ -2,8 +2,8 @@
 
 pub use raddle_aarch64::{Aarch64 as Set, LONGEST, decode};
 
-/// Numbers of the registers in [`Registers::saved`](super::entry::Registers::saved), for those that the
-/// decoder knows: x19 to x29.
+/// Numbers of the registers in [`Registers::saved`](super::entry::Registers::saved), for those that
+/// the decoder knows: x19 to x29.
 #[rustfmt::skip]
 pub const NUMBERS: [Option<u8>; super::entry::SAVED] = [
     Some(19), Some(20), Some(21), Some(22), Some(23), Some(24), Some(25), Some(26), Some(27), Some(28), Some(29),
@@ -32,8 +32,8 @@ pub fn is_behind_call_by_pointer(pc: u64) -> bool {
     instruction & !REGISTER == 0xd63f_0000
 }
 
-/// The slot by which a stub jumps: an entry of the procedure linkage table, or a hook. Both load from a slot
-/// in the page of `adrp`, and jump.
+/// The slot by which a stub jumps: an entry of the procedure linkage table, or a hook. Both load
+/// from a slot in the page of `adrp`, and jump.
 pub fn slot_of_stub(entry: u64, code_at: impl Fn(u64) -> Option<[u8; LONGEST]>) -> Option<u64> {
     const BTI: u32 = 0xd503_245f;
     let word = |at: u64| code_at(at).map(u32::from_le_bytes);

@@ -169,8 +169,8 @@ macro_rules! keep_registers {
 }
 pub(crate) use keep_registers;
 
-/// Instructions that store the arguments of a call with so many of them behind [`keep_registers`]; `any` if
-/// the stub is for functions of any kind.
+/// Instructions that store the arguments of a call with so many of them behind [`keep_registers`];
+/// `any` if the stub is for functions of any kind.
 macro_rules! keep_arguments {
     (0) => {
         "str xzr, [x16, #168]"
@@ -210,8 +210,8 @@ pub(crate) use keep_arguments;
 
 /// Exports a C function that is an operation: `export!(pthread_mutex_lock, 1 => lock)`, where
 /// `lock` takes the C arguments and then the return address. `many` stands for the number of
-/// arguments if there are more than five, `unknown` if that depends on the call, `wide` for an address,
-/// a number of 16 bytes and one that is not wide.
+/// arguments if there are more than five, `unknown` if that depends on the call, `wide` for an
+/// address, a number of 16 bytes and one that is not wide.
 macro_rules! export {
     ($name:ident, $count:tt => $body:path) => {
         $crate::arch::entry::export!(named stringify!($name), $count => $body);
@@ -249,8 +249,8 @@ macro_rules! hook {
 }
 pub(crate) use hook;
 
-/// Exports a hook of functions: an operation if some of them are atomic sections, otherwise nothing.
-/// Stacks are unwound on demand, so entering a function needs no other bookkeeping.
+/// Exports a hook of functions: an operation if some of them are atomic sections, otherwise
+/// nothing. Stacks are unwound on demand, so entering a function needs no other bookkeeping.
 macro_rules! function_hook {
     ($name:ident, $count:tt => $body:path) => {
         /// Stub: jumps to the function that implements it, if there are sections.
@@ -304,8 +304,8 @@ macro_rules! read_hook {
 }
 pub(crate) use read_hook;
 
-/// Instructions that call `act` while all registers that can hold arguments are kept on the stack; they
-/// leave its result in x17. `first` prepares its arguments.
+/// Instructions that call `act` while all registers that can hold arguments are kept on the stack;
+/// they leave its result in x17. `first` prepares its arguments.
 macro_rules! around_call {
     ($($first:literal),*) => {
         concat!(

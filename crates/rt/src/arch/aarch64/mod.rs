@@ -44,8 +44,8 @@ pub const MAPPINGS_BASE: usize = 0x28_0000_0000;
 
 /// log2 of the distance between the mappings of two pool slots.
 pub const MAPPINGS_SLOT_BITS: u32 = 29;
-/// Mappings that have no room there: those of each pool slot begin at a distance of their own, and may go
-/// beyond it.
+/// Mappings that have no room there: those of each pool slot begin at a distance of their own, and
+/// may go beyond it.
 pub const LARGE_MAPPINGS: core::ops::Range<usize> = 0x58_0000_0000..0x78_0000_0000;
 /// log2 of the distance between the beginnings for two pool slots.
 pub const LARGE_MAPPINGS_SLOT_BITS: u32 = 29;

@@ -124,8 +124,8 @@ const EXTRA: u32 = 0x4558_5401;
 
 /// Where the records of a context begin, and where its room for them ends.
 fn records(context: *const libc::ucontext_t) -> (usize, usize) {
-    /// Bytes of the registers: the address of a fault, 31 registers, stack pointer, program counter and
-    /// flags, aligned to 16.
+    /// Bytes of the registers: the address of a fault, 31 registers, stack pointer, program counter
+    /// and flags, aligned to 16.
     const REGISTERS: usize = 288;
     const ROOM: usize = 4096;
     // SAFETY: only computes an address.
@@ -151,8 +151,8 @@ unsafe fn extra_records(context: *const libc::ucontext_t) -> Option<*mut ExtraRe
     None
 }
 
-/// The bytes that the kernel put on the stack for a handler: the description of the signal, the context,
-/// and above them records for which it has no room.
+/// The bytes that the kernel put on the stack for a handler: the description of the signal, the
+/// context, and above them records for which it has no room.
 ///
 /// # Safety
 /// The pointers must be those that the kernel passed to a handler.
@@ -198,8 +198,8 @@ pub unsafe fn move_frame(
     }
 }
 
-/// Lets the interrupted thread call [`interrupted`] on its own stack before it goes on. All its registers
-/// are restored behind that from the frame of the signal.
+/// Lets the interrupted thread call [`interrupted`] on its own stack before it goes on. All its
+/// registers are restored behind that from the frame of the signal.
 ///
 /// # Safety
 /// The pointers must be those passed to the handler that runs; the thread is on its own stack.
@@ -256,7 +256,8 @@ pub unsafe fn moved_context(context: *const libc::ucontext_t) -> usize {
     unsafe { (*context).uc_mcontext.regs[2] as usize }
 }
 
-/// Behind [`move_frame`]: the kernel blocks `now` in the program's handler, whose context says `before`.
+/// Behind [`move_frame`]: the kernel blocks `now` in the program's handler, whose context says
+/// `before`.
 ///
 /// # Safety
 /// The context must be the one that was passed to [`move_frame`].
@@ -302,8 +303,8 @@ pub unsafe fn call_instead(context: &mut libc::ucontext_t) {
 }
 
 /// A system call as an ordinary call: number and operands are in the registers that the kernel
-/// expects. All registers but the result are kept, but for x17, which calls by way of a linkage table
-/// may change anywhere. Where to go on, and the link register, are on the stack.
+/// expects. All registers but the result are kept, but for x17, which calls by way of a linkage
+/// table may change anywhere. Where to go on, and the link register, are on the stack.
 #[unsafe(naked)]
 unsafe extern "C" fn reported_call() {
     core::arch::naked_asm!(
@@ -372,7 +373,8 @@ unsafe extern "C" fn reported_call() {
     )
 }
 
-/// The stack pointer with which a jump to this `jmp_buf` goes on. The C library keeps it in disguise.
+/// The stack pointer with which a jump to this `jmp_buf` goes on. The C library keeps it in
+/// disguise.
 pub fn jump_target(buffer: usize) -> usize {
     const STACK_POINTER: usize = 104;
     // SAFETY: the program passes a buffer that the C library has filled.

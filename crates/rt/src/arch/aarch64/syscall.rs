@@ -46,7 +46,8 @@ pub unsafe fn dup2(old: i32, new: i32) -> isize {
     unsafe { call(libc::SYS_dup3, [old as usize, new as usize, 0, 0, 0, 0]) }
 }
 
-/// Waits until input or output on one of the descriptors would not block, or for so many milliseconds.
+/// Waits until input or output on one of the descriptors would not block, or for so many
+/// milliseconds.
 pub fn poll(entries: &mut [libc::pollfd], milliseconds: i32) -> isize {
     let whole = i64::from(milliseconds);
     let time = libc::timespec { tv_sec: whole / 1000, tv_nsec: whole % 1000 * 1_000_000 };

@@ -1,5 +1,5 @@
-//! Where the static thread-local storage of a thread lies: on aarch64 behind the thread pointer and two
-//! words (variant I of the ELF ABI for thread-local storage).
+//! Where the static thread-local storage of a thread lies: on aarch64 behind the thread pointer and
+//! two words (variant I of the ELF ABI for thread-local storage).
 
 use core::arch::asm;
 
@@ -21,8 +21,8 @@ pub fn handle() -> u64 {
     unsafe { libc::pthread_self() }
 }
 
-/// Numbers that the C library draws at the start of each process: what it puts on stacks to notice that
-/// they were overwritten, and what it mixes into code addresses that it keeps.
+/// Numbers that the C library draws at the start of each process: what it puts on stacks to notice
+/// that they were overwritten, and what it mixes into code addresses that it keeps.
 pub fn guards() -> [u64; 2] {
     [guard(c"__stack_chk_guard", c"GLIBC_2.17"), guard(c"__pointer_chk_guard", c"GLIBC_PRIVATE")]
 }
@@ -40,9 +40,9 @@ pub fn unmixed(word: u64, guard: u64) -> u64 {
     word ^ guard
 }
 
-/// How many bytes of static storage a thread must have for the block of `bytes` bytes to be part of it,
-/// if `block` is a module's thread-local storage in the running thread. Dynamically allocated blocks
-/// give huge numbers.
+/// How many bytes of static storage a thread must have for the block of `bytes` bytes to be part of
+/// it, if `block` is a module's thread-local storage in the running thread. Dynamically allocated
+/// blocks give huge numbers.
 pub fn bytes_to_reach(block: usize, bytes: usize) -> usize {
     (block + bytes).wrapping_sub(thread_pointer() as usize + CONTROL)
 }

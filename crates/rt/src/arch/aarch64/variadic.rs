@@ -11,7 +11,8 @@ pub struct ArgumentList {
     general_end: usize,
     /// Behind the saved vector registers.
     vector_end: usize,
-    /// Distance of the next argument from the end of the saved general registers; 0 if none is left.
+    /// Distance of the next argument from the end of the saved general registers; 0 if none is
+    /// left.
     general: i32,
     /// Likewise of the saved vector registers.
     vector: i32,

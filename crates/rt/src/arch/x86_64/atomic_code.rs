@@ -1,8 +1,9 @@
 //! Instructions of a program without hooks that the runtime makes in the program's place.
 //!
-//! The instruction is made by the processor, with the registers of the thread, in a *stand-in*: the same
-//! instruction whose operand is a slot beside the code of all stand-ins. So flags and registers are what the
-//! instruction makes them, and only its operand goes through the runtime's hands.
+//! The instruction is made by the processor, with the registers of the thread, in a *stand-in*: the
+//! same instruction whose operand is a slot beside the code of all stand-ins. So flags and
+//! registers are what the instruction makes them, and only its operand goes through the runtime's
+//! hands.
 
 use raddle_vocab::policy::mix;
 use raddle_x86::{Access, LONGEST, MemoryInstruction, Recognised, Segment, memory_instruction};
@@ -67,7 +68,8 @@ impl Instruction {
         self.memory.map_or(0, |memory| memory.log_size)
     }
 
-    /// Whether its operand is addressed by the frame pointer, as variables of unoptimised functions are.
+    /// Whether its operand is addressed by the frame pointer, as variables of unoptimised functions
+    /// are.
     pub fn is_in_frame(&self) -> bool {
         self.memory.is_some_and(|memory| memory.place.base == Some(FRAME_POINTER))
     }
@@ -144,7 +146,8 @@ pub fn has_exchanged(context: &libc::ucontext_t) -> bool {
     context.uc_mcontext.gregs[libc::REG_EFL as usize] & ZERO != 0
 }
 
-/// Makes the stand-in with the registers of the thread, which are changed as the instruction changes them.
+/// Makes the stand-in with the registers of the thread, which are changed as the instruction
+/// changes them.
 ///
 /// # Safety
 /// The stand-in was written by [`Instruction::write_stand_in`].
@@ -153,7 +156,8 @@ pub unsafe fn make(stand_in: usize, context: &mut libc::ucontext_t) {
     unsafe { with_registers(context.uc_mcontext.gregs.as_mut_ptr(), stand_in) };
 }
 
-/// Calls a stand-in with these registers, but for the stack pointer, and stores what they are behind it.
+/// Calls a stand-in with these registers, but for the stack pointer, and stores what they are
+/// behind it.
 #[unsafe(naked)]
 unsafe extern "C" fn with_registers(registers: *mut i64, stand_in: usize) {
     core::arch::naked_asm!(
@@ -220,8 +224,8 @@ const _: () = {
     assert!(libc::REG_RCX == 14 && libc::REG_EFL == 17);
 };
 
-/// The thread enters the runtime from the middle of its code. What a loop can carry in other registers and
-/// below the stack pointer counts by its hash.
+/// The thread enters the runtime from the middle of its code. What a loop can carry in other
+/// registers and below the stack pointer counts by its hash.
 pub fn enter(context: &libc::ucontext_t) {
     let at = |register: i32| context.uc_mcontext.gregs[register as usize].cast_unsigned();
     let sp = signal::stack_pointer(context);
@@ -231,7 +235,8 @@ pub fn enter(context: &libc::ucontext_t) {
     for name in [REG_RAX, REG_RCX, REG_RDX, REG_RSI, REG_RDI, REG_R8, REG_R9, REG_R10, REG_R11, REG_EFL] {
         add(at(name));
     }
-    // SAFETY: the red zone of the thread, on its own stack, and the vector registers that the kernel has saved.
+    // SAFETY: the red zone of the thread, on its own stack, and the vector registers that the
+    // kernel has saved.
     unsafe {
         (1..=super::RED_ZONE / 8).for_each(|word| add(*((sp - 8 * word) as *const u64)));
         let float = signal::float_bytes(context);

@@ -2,8 +2,8 @@
 
 pub use raddle_x86::{LONGEST, X86 as Set, decode};
 
-/// Numbers of the registers in [`Registers::saved`](super::entry::Registers::saved), for those that the
-/// decoder knows.
+/// Numbers of the registers in [`Registers::saved`](super::entry::Registers::saved), for those that
+/// the decoder knows.
 pub const NUMBERS: [Option<u8>; 6] = [Some(3), Some(5), Some(12), Some(13), Some(14), Some(15)];
 
 /// A return address as it is on the stack.
@@ -18,9 +18,9 @@ pub fn is_never_valid(pc: u64) -> bool {
     matches!(bytes, [0x0f, 0x0b | 0xb9 | 0xff])
 }
 
-/// Whether the call that returns there called a function by a pointer, and not one of another library by name:
-/// neither directly nor through a slot at a fixed distance. Code that is no such call can look like one, so a
-/// plausible direct call comes first.
+/// Whether the call that returns there called a function by a pointer, and not one of another
+/// library by name: neither directly nor through a slot at a fixed distance. Code that is no such
+/// call can look like one, so a plausible direct call comes first.
 pub fn is_behind_call_by_pointer(pc: u64) -> bool {
     const MOST: usize = 7;
     const NEAR: i32 = 1 << 26;

@@ -19,12 +19,12 @@ pub fn prepare_processor() {
 /// Bytes that the runtime uses of a stack before it calls the program.
 const USED: usize = 1024;
 
-/// Clears the part of the stack below the caller's frame. What the runtime has left there would get into
-/// variables without a value and into gaps between members, and states would differ in it.
+/// Clears the part of the stack below the caller's frame. What the runtime has left there would get
+/// into variables without a value and into gaps between members, and states would differ in it.
 #[inline(always)]
 pub fn clear_below() {
-    // SAFETY: nothing below the stack pointer is in use, as the caller's frame has no part there: it calls
-    // functions.
+    // SAFETY: nothing below the stack pointer is in use, as the caller's frame has no part there:
+    // it calls functions.
     unsafe {
         core::arch::asm!(
             "lea rdi, [rsp - {used}]",

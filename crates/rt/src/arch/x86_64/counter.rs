@@ -15,8 +15,8 @@ pub const REPORTED: i32 = 0x80;
 pub unsafe fn interrupted(context: &libc::ucontext_t) -> Option<usize> {
     let at = context.uc_mcontext.gregs[libc::REG_RIP as usize] as *const u8;
     READINGS.iter().position(|reading| {
-        // SAFETY: the caller's promise: the processor has read the instruction. Bytes are compared one by
-        // one, and the longer instruction is looked at only where it begins as one.
+        // SAFETY: the caller's promise: the processor has read the instruction. Bytes are compared
+        // one by one, and the longer instruction is looked at only where it begins as one.
         reading.iter().enumerate().all(|(index, &byte)| unsafe { *at.add(index) } == byte)
     })
 }

@@ -12,8 +12,8 @@ pub struct Registers {
     pub saved: [u64; 6],
     /// Stack pointer right after the call instruction.
     pub sp: u64,
-    /// Hash of the other registers and of what is below the stack pointer, if the program did not call the
-    /// operation but makes it by an instruction; 0 otherwise.
+    /// Hash of the other registers and of what is below the stack pointer, if the program did not
+    /// call the operation but makes it by an instruction; 0 otherwise.
     pub rest: u64,
 }
 
@@ -166,8 +166,8 @@ macro_rules! register {
 }
 pub(crate) use register;
 
-/// Instructions that store the [`CallArguments`] of a call with so many arguments; `any` if the stub
-/// is for functions of any kind.
+/// Instructions that store the [`CallArguments`] of a call with so many arguments; `any` if the
+/// stub is for functions of any kind.
 macro_rules! keep_arguments {
     (0) => {
         "mov qword ptr [rip + {e} + 64], 0"
@@ -214,8 +214,8 @@ pub(crate) use keep_arguments;
 
 /// Exports a C function that is an operation: `export!(pthread_mutex_lock, 1 => lock)`, where
 /// `lock` takes the C arguments and then the return address. `many` stands for the number of
-/// arguments if there are more than five, `unknown` if that depends on the call, `wide` for an address,
-/// a number of 16 bytes and one that is not wide.
+/// arguments if there are more than five, `unknown` if that depends on the call, `wide` for an
+/// address, a number of 16 bytes and one that is not wide.
 macro_rules! export {
     ($name:ident, $count:tt => $body:path) => {
         $crate::arch::entry::export!(named stringify!($name), $count => $body);
@@ -265,8 +265,8 @@ macro_rules! hook {
 }
 pub(crate) use hook;
 
-/// Exports a hook of functions: an operation if some of them are atomic sections, otherwise nothing.
-/// Stacks are unwound on demand, so entering a function needs no other bookkeeping.
+/// Exports a hook of functions: an operation if some of them are atomic sections, otherwise
+/// nothing. Stacks are unwound on demand, so entering a function needs no other bookkeeping.
 macro_rules! function_hook {
     ($name:ident, $count:tt => $body:path) => {
         /// Stub: jumps to the function that implements it, if there are sections.

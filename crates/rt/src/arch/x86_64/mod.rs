@@ -43,8 +43,8 @@ pub const MAPPINGS_BASE: usize = 0x6900_0000_0000;
 
 /// log2 of the distance between the mappings of two pool slots.
 pub const MAPPINGS_SLOT_BITS: u32 = 36;
-/// Mappings that have no room there: those of each pool slot begin at a distance of their own, and may go
-/// beyond it.
+/// Mappings that have no room there: those of each pool slot begin at a distance of their own, and
+/// may go beyond it.
 pub const LARGE_MAPPINGS: core::ops::Range<usize> = 0x1000_0000_0000..0x5000_0000_0000;
 /// log2 of the distance between the beginnings for two pool slots.
 pub const LARGE_MAPPINGS_SLOT_BITS: u32 = 38;

@@ -184,8 +184,8 @@ pub unsafe fn move_frame(
     }
 }
 
-/// Lets the interrupted thread call [`interrupted`] on its own stack before it goes on. All its registers
-/// are restored behind that from the frame of the signal.
+/// Lets the interrupted thread call [`interrupted`] on its own stack before it goes on. All its
+/// registers are restored behind that from the frame of the signal.
 ///
 /// # Safety
 /// The pointers must be those passed to the handler that runs; the thread is on its own stack.
@@ -200,8 +200,8 @@ pub unsafe fn call_before_going_on(info: *mut libc::siginfo_t, context: *mut lib
     }
 }
 
-/// Lets the interrupted thread call [`perform`] on its own stack, with its context. Then it goes on with what the
-/// context says.
+/// Lets the interrupted thread call [`perform`] on its own stack, with its context. Then it goes on
+/// with what the context says.
 ///
 /// # Safety
 /// As [`call_before_going_on`].
@@ -264,7 +264,8 @@ pub unsafe fn moved_context(context: *const libc::ucontext_t) -> usize {
     unsafe { (*context).uc_mcontext.gregs[libc::REG_RDX as usize] as usize }
 }
 
-/// Behind [`move_frame`]: the kernel blocks `now` in the program's handler, whose context says `before`.
+/// Behind [`move_frame`]: the kernel blocks `now` in the program's handler, whose context says
+/// `before`.
 ///
 /// # Safety
 /// The context must be the one that was passed to [`move_frame`].
@@ -372,7 +373,8 @@ unsafe extern "C" fn reported_call() {
     )
 }
 
-/// The stack pointer with which a jump to this `jmp_buf` goes on. The C library keeps it in disguise.
+/// The stack pointer with which a jump to this `jmp_buf` goes on. The C library keeps it in
+/// disguise.
 pub fn jump_target(buffer: usize) -> usize {
     const STACK_POINTER: usize = 48;
     let secret: usize;

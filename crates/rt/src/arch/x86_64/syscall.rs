@@ -24,8 +24,8 @@ pub unsafe fn call(number: i64, operands: [usize; 6]) -> isize {
 /// Which of the numbers in the list of system calls are those of this architecture.
 pub const NUMBER_COLUMN: usize = 0;
 
-/// A system call on files or that makes a child in its newer form, which has more arguments; others as
-/// they are.
+/// A system call on files or that makes a child in its newer form, which has more arguments; others
+/// as they are.
 pub fn modern(number: i64, operands: [usize; 6]) -> (i64, [usize; 6]) {
     const HERE: usize = libc::AT_FDCWD as usize;
     let [a, b, c, ..] = operands;
@@ -74,7 +74,8 @@ pub unsafe fn dup2(old: i32, new: i32) -> isize {
     unsafe { call(libc::SYS_dup2, [old as usize, new as usize, 0, 0, 0, 0]) }
 }
 
-/// Waits until input or output on one of the descriptors would not block, or for so many milliseconds.
+/// Waits until input or output on one of the descriptors would not block, or for so many
+/// milliseconds.
 pub fn poll(entries: &mut [libc::pollfd], milliseconds: i32) -> isize {
     let time = milliseconds as isize as usize;
     // SAFETY: so many entries, which can be written.

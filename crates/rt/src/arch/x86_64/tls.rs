@@ -16,8 +16,8 @@ pub fn handle() -> u64 {
     thread_pointer()
 }
 
-/// Numbers that the C library draws at the start of each process: what it puts on stacks to notice that
-/// they were overwritten, and what it mixes into code addresses that it keeps.
+/// Numbers that the C library draws at the start of each process: what it puts on stacks to notice
+/// that they were overwritten, and what it mixes into code addresses that it keeps.
 pub fn guards() -> [u64; 2] {
     let (stack, pointer): (u64, u64);
     // SAFETY: both are words of the control block, at offsets that compilers rely on.
@@ -33,9 +33,9 @@ pub fn unmixed(word: u64, guard: u64) -> u64 {
     word.rotate_right(17) ^ guard
 }
 
-/// How many bytes of static storage a thread must have for the block of `_bytes` bytes to be part of it,
-/// if `block` is a module's thread-local storage in the running thread. Dynamically allocated blocks
-/// give huge numbers.
+/// How many bytes of static storage a thread must have for the block of `_bytes` bytes to be part
+/// of it, if `block` is a module's thread-local storage in the running thread. Dynamically
+/// allocated blocks give huge numbers.
 pub fn bytes_to_reach(block: usize, _bytes: usize) -> usize {
     (thread_pointer() as usize).wrapping_sub(block)
 }

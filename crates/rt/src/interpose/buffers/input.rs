@@ -84,8 +84,8 @@ fn line(into: *mut c_char, bytes: i32, stream: *mut c_void, locking: Locking, pc
     result
 }
 
-/// `fgets` of a pipe. What was read before an error is not given to the program, unless it only would
-/// have had to wait.
+/// `fgets` of a pipe. What was read before an error is not given to the program, unless it only
+/// would have had to wait.
 fn line_of_pipe(mut input: PipedStream, into: *mut u8, most: usize) -> *mut u8 {
     let (mut count, mut is_whole) = (0, false);
     while count < most && !is_whole {

@@ -109,7 +109,8 @@ impl ArgumentClass {
         }
     }
 
-    /// The next argument of the list, if it is an integer or a pointer; otherwise it is passed over.
+    /// The next argument of the list, if it is an integer or a pointer; otherwise it is passed
+    /// over.
     fn take(self, list: &mut ArgumentList) -> u64 {
         match self {
             ArgumentClass::None => {}

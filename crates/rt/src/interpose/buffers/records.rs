@@ -80,8 +80,8 @@ fn found(record: usize, bytes: usize, answer: usize, pc: u64) {
     }
 }
 
-/// The call has filled a record that all threads share, and the texts that it leads to. It may have put
-/// them elsewhere than the last one: `state` stands for all of them.
+/// The call has filled a record that all threads share, and the texts that it leads to. It may have
+/// put them elsewhere than the last one: `state` stands for all of them.
 fn filled<R>(state: &str, record: usize, texts: impl FnOnce(&R) -> [*mut c_char; TEXTS], pc: u64) {
     writes(library::hidden_state(state), size_of::<usize>(), pc);
     if counts(record, pc) {

@@ -29,9 +29,9 @@ use crate::state::{AnnouncedOp, Fiber, ThreadStatus, run};
 /// Directories far up a path that are looked at.
 const FAR_UP: usize = 3;
 
-/// Directories, by the numbers of their existence, that threads changed, and that paths went through without room
-/// for them in the transition of the call itself. A call that comes before such a change by another thread may
-/// count as one that comes behind it.
+/// Directories, by the numbers of their existence, that threads changed, and that paths went
+/// through without room for them in the transition of the call itself. A call that comes before
+/// such a change by another thread may count as one that comes behind it.
 #[derive(Clone, Copy)]
 pub struct Ways {
     changed: [u16; io::LISTS as usize],
@@ -53,8 +53,8 @@ impl Ways {
         Ways::note(&mut self.looked_at, &self.changed, identity);
     }
 
-    /// Adds one. It is a limit if it is among those of other threads. What a thread does while there is no
-    /// other has its order.
+    /// Adds one. It is a limit if it is among those of other threads. What a thread does while
+    /// there is no other has its order.
     fn note(to: &mut [u16], others: &[u16], identity: u16) {
         let me = run().hot.tid + 1;
         let is_alive = |fiber: &Fiber| !matches!(fiber.status, ThreadStatus::Ended | ThreadStatus::Unused);
@@ -86,8 +86,8 @@ impl Touches {
         }
     }
 
-    /// Adds a directory, or the working directory, that a path goes through: as a part of the transition if
-    /// there is room for it.
+    /// Adds a directory, or the working directory, that a path goes through: as a part of the
+    /// transition if there is room for it.
     fn way(&mut self, identity: u16) {
         if self.wide_len == self.wide.len() && self.lists.iter().all(Option::is_some) {
             return run().ways.looked_at(identity);

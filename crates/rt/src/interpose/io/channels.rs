@@ -1,11 +1,11 @@
-//! Pipes, pairs of sockets and event counters as numbers, for the key of a state. The kernel keeps them, so
-//! their content is looked at there, without taking it.
+//! Pipes, pairs of sockets and event counters as numbers, for the key of a state. The kernel keeps
+//! them, so their content is looked at there, without taking it.
 //!
-//! A channel is named by its identity, and known by its descriptors: what waits at each, the flags of each, and
-//! the word by which its uses and its end are told ([`descriptor_ends`]). Content is bytes, whatever pieces
-//! it was written in: for these kinds pieces matter only to when a channel is full. So a run in
-//! which one gets anywhere near that says nothing about states, nor does one with channels whose pieces
-//! count (packets, messages).
+//! A channel is named by its identity, and known by its descriptors: what waits at each, the flags
+//! of each, and the word by which its uses and its end are told ([`descriptor_ends`]). Content is
+//! bytes, whatever pieces it was written in: for these kinds pieces matter only to when a channel
+//! is full. So a run in which one gets anywhere near that says nothing about states, nor does one
+//! with channels whose pieces count (packets, messages).
 
 use raddle_vocab::io::{self, ChannelKind};
 use raddle_vocab::policy::mix;
@@ -19,7 +19,8 @@ use crate::syscall::syscall;
 
 /// Bytes that may wait in one direction.
 const MOST: usize = 1 << 14;
-/// A pipe of this size has 16 pages; each two of them that follow one another hold more than one page's bytes.
+/// A pipe of this size has 16 pages; each two of them that follow one another hold more than one
+/// page's bytes.
 const LEAST_ROOM: usize = 1 << 16;
 
 static BYTES: Global<[u8; MOST]> = Global::new([0; MOST]);
@@ -99,8 +100,8 @@ fn in_pipe(descriptor: i32) -> Option<u64> {
     }
     let into = room(waiting)?;
     let mut copy = [0i32; 2];
-    // SAFETY: makes a pair of descriptors in the local, copies from one pipe to the other, reads into a buffer
-    // of that length, and closes the pair.
+    // SAFETY: makes a pair of descriptors in the local, copies from one pipe to the other, reads
+    // into a buffer of that length, and closes the pair.
     let (copied, read) = unsafe {
         if syscall!(libc::SYS_pipe2, &raw mut copy, libc::O_CLOEXEC | libc::O_NONBLOCK) < 0 {
             return None;

@@ -551,8 +551,8 @@ extern "C" fn duplicate_with_flags(from: i32, to: i32, flags: i32, pc: u64) -> i
     replace(from, to, pc, |from| unsafe { hidden::dup3(from, to, flags) })
 }
 
-/// `close_range`, one descriptor after the other. The kernel does the same, and no other thread of the
-/// program can see it half done unless it opens or uses one of them meanwhile.
+/// `close_range`, one descriptor after the other. The kernel does the same, and no other thread of
+/// the program can see it half done unless it opens or uses one of them meanwhile.
 pub extern "C" fn close_all(first: u32, last: u32, flags: i32, pc: u64) -> i32 {
     if !controlled() || flags != 0 || first > last {
         if controlled() && flags & libc::CLOSE_RANGE_UNSHARE as i32 != 0 {

@@ -65,8 +65,8 @@ fn own(stream: *mut c_void) -> Option<&'static mut Stream> {
     unsafe { stream.cast::<Stream>().as_mut() }.filter(|stream| stream.magic == MAGIC)
 }
 
-/// What the C library does with a list of its own. One that was closed is gone: the use is reported as one of
-/// freed memory, and the C library would wait for a lock inside for ever.
+/// What the C library does with a list of its own. One that was closed is gone: the use is reported
+/// as one of freed memory, and the C library would wait for a lock inside for ever.
 fn elsewhere<T>(stream: *mut c_void, if_closed: T, call: impl FnOnce() -> T) -> T {
     if heap::is_in_arena(stream as usize) && heap::usable_size(stream as usize) == 0 {
         set_errno(libc::EBADF);
@@ -133,8 +133,8 @@ fn take(stream: &mut Stream, pc: u64) -> Result<(), Errno> {
     Ok(())
 }
 
-/// The entries are gone. Those that a thread was given it may use until then: going back to the beginning does
-/// not change them.
+/// The entries are gone. Those that a thread was given it may use until then: going back to the
+/// beginning does not change them.
 fn drop_entries(stream: &mut Stream, pc: u64) {
     if stream.entries != 0 {
         heap::free_at(stream.entries, pc);
@@ -156,9 +156,10 @@ fn next(stream: &mut Stream, pc: u64) -> Result<*mut c_void, Errno> {
     Ok(entry as *mut c_void)
 }
 
-/// The position of the list is used, and its entries. A list that is not taken yet is read from the directory
-/// in one step with that: other threads do not come in between, as in the C library, which locks it. Whether it
-/// is taken is looked at behind a step that the other users of the list are ordered with.
+/// The position of the list is used, and its entries. A list that is not taken yet is read from the
+/// directory in one step with that: other threads do not come in between, as in the C library,
+/// which locks it. Whether it is taken is looked at behind a step that the other users of the list
+/// are ordered with.
 fn uses_entries(stream: *mut c_void, pc: u64) {
     uses_position(stream, pc);
     if let Some(own) = own(stream).filter(|own| !own.taken && regular_files::counts()) {

@@ -1,6 +1,6 @@
-//! What an operation on channels leaves behind, for the host (see `raddle_vocab::readiness`): what its
-//! things are ready for, and which queues of `epoll` it has changed. A transition ends where its thread
-//! stops next, so its record is completed there.
+//! What an operation on channels leaves behind, for the host (see `raddle_vocab::readiness`): what
+//! its things are ready for, and which queues of `epoll` it has changed. A transition ends where
+//! its thread stops next, so its record is completed there.
 
 use raddle_vocab::OpKind;
 use raddle_vocab::io::{self, ChannelKind, Endpoint};
@@ -40,7 +40,8 @@ fn has_readiness(thing: u64) -> bool {
     ChannelKind::of(thing).is_some_and(|kind| kind != ChannelKind::Timer) || Endpoint::of(thing).is_some()
 }
 
-/// What the operation that the thread stands before waits for, if the host can know whether it is met.
+/// What the operation that the thread stands before waits for, if the host can know whether it is
+/// met.
 pub fn condition(tid: usize, op: &AnnouncedOp) -> Option<IoCondition> {
     let private = &run().fibers[tid].private;
     let (descriptor, events) = io::waited_for(op.arg);
@@ -74,7 +75,8 @@ pub fn condition(tid: usize, op: &AnnouncedOp) -> Option<IoCondition> {
     }
 }
 
-/// Whether all that the operation touches is state that the runtime keeps, and that keys of states cover.
+/// Whether all that the operation touches is state that the runtime keeps, and that keys of states
+/// cover.
 pub fn is_all_kept(op: &AnnouncedOp) -> bool {
     let is_kept = |thing: u64| Endpoint::of(thing).is_some() || channels::is_kept(thing);
     // That something may have become ready is no state of its own.
@@ -150,8 +152,8 @@ fn complete() {
         }
     });
     let [first, last] = effect.pack();
-    // SAFETY: the words of a record of this run, which stays where it is. In front of the value is the
-    // operand.
+    // SAFETY: the words of a record of this run, which stays where it is. In front of the value is
+    // the operand.
     unsafe {
         *value.sub(1) = op.arg;
         *value = first;

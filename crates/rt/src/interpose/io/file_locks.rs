@@ -65,8 +65,8 @@ impl FileLocks {
         }
     }
 
-    /// Notes that the open file has locked ranges, or gives some or all of them up. All are given up
-    /// with it at the latest.
+    /// Notes that the open file has locked ranges, or gives some or all of them up. All are given
+    /// up with it at the latest.
     fn note_ranges(&mut self, content: u32, holder: u32, gives_up: bool, is_all: bool) {
         let own = self.0.iter_mut().find(|lock| lock.is_of(content, holder) && lock.has_ranges);
         match own {

@@ -346,8 +346,8 @@ extern "C" fn stat_at(directory: i32, path: *const c_char, into: *mut libc::stat
     status(calls::stat(directory, path, into, flags, pc))
 }
 
-/// The functions that programs built before glibc 2.33 call for `stat`: the version of the structure,
-/// which has never changed, comes first.
+/// The functions that programs built before glibc 2.33 call for `stat`: the version of the
+/// structure, which has never changed, comes first.
 extern "C" fn versioned_stat(_version: i32, path: *const c_char, into: *mut libc::stat, pc: u64) -> i32 {
     stat_path(path, into, pc)
 }

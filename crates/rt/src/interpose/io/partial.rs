@@ -1,5 +1,5 @@
-//! `--partial-io`: input and output of streams may transfer fewer bytes than are there, as POSIX allows.
-//! How many is a choice of the search, made before the operation: all, one, or all but one.
+//! `--partial-io`: input and output of streams may transfer fewer bytes than are there, as POSIX
+//! allows. How many is a choice of the search, made before the operation: all, one, or all but one.
 
 use raddle_wire::config_flag;
 

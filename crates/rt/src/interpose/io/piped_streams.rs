@@ -2,8 +2,8 @@
 //!
 //! The C library goes on reading until a function has all it wants, and inside it no other thread
 //! could run. So the runtime reads in its place, as much at a time as the C library would ask the
-//! kernel for, and waits before each time. It holds the lock of the stream meanwhile, unless it is a
-//! function that does not (`fgets_unlocked`): other threads do not get the rest of its line.
+//! kernel for, and waits before each time. It holds the lock of the stream meanwhile, unless it is
+//! a function that does not (`fgets_unlocked`): other threads do not get the rest of its line.
 //!
 //! Scanning cannot be taken to pieces: where it would have to wait, the run ends.
 
@@ -115,8 +115,8 @@ impl PipedStream {
     }
 }
 
-/// Calls a function of the C library that reads from the stream, having waited for a first byte. The run
-/// ends here if it would have to wait for more.
+/// Calls a function of the C library that reads from the stream, having waited for a first byte.
+/// The run ends here if it would have to wait for more.
 pub fn scan<R>(stream: usize, name: &[u8], pc: u64, call: impl FnOnce() -> R) -> R {
     let Some(mut input) = PipedStream::of(stream, Locking::Call, pc) else {
         streams::takes(stream, Locking::Call, pc);

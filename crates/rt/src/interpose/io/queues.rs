@@ -1,13 +1,16 @@
-//! Queues of `epoll`. Which descriptors are in a queue, for what, and which of them are listed as ready
-//! is state of the run. The kernel's queue of a descriptor only checks what `epoll_ctl` is given.
+//! Queues of `epoll`. Which descriptors are in a queue, for what, and which of them are listed as
+//! ready is state of the run. The kernel's queue of a descriptor only checks what `epoll_ctl` is
+//! given.
 //!
-//! The rules are the kernel's. A descriptor is listed when it is added or changed and is ready, and when
-//! something happens to it that it is in the queue for. `epoll_wait` looks at those that are listed, in
-//! order: one that is not ready is no longer listed, one that is gets reported. Then it is listed again,
-//! behind the others, unless it is edge-triggered; one that is wanted once is wanted for nothing.
+//! The rules are the kernel's. A descriptor is listed when it is added or changed and is ready, and
+//! when something happens to it that it is in the queue for. `epoll_wait` looks at those that are
+//! listed, in order: one that is not ready is no longer listed, one that is gets reported. Then it
+//! is listed again, behind the others, unless it is edge-triggered; one that is wanted once is
+//! wanted for nothing.
 //!
-//! A wait is one transition on the queue, which is enabled if it would report something. An operation on
-//! a channel changes a queue if it lists a descriptor there, or changes whether one would be reported.
+//! A wait is one transition on the queue, which is enabled if it would report something. An
+//! operation on a channel changes a queue if it lists a descriptor there, or changes whether one
+//! would be reported.
 
 use core::ffi::c_void;
 
@@ -216,8 +219,8 @@ pub fn closing(queue: i32, pc: u64) {
     }
 }
 
-/// The descriptor is closed: it is in no queue any more, and is none. What other descriptors refer to
-/// stays in queues under its number, which is not modelled.
+/// The descriptor is closed: it is in no queue any more, and is none. What other descriptors refer
+/// to stays in queues under its number, which is not modelled.
 pub fn closed(descriptor: i32, is_shared: bool) {
     let queues = &mut run().queues;
     if let Some(word) = usize::try_from(descriptor).ok().and_then(|at| queues.made.get_mut(at / 64)) {
@@ -252,7 +255,8 @@ pub fn each_change(mut call: impl FnMut(i32)) {
     (0..MAX_CHANNELS as i32).filter(is_changed).for_each(&mut call);
 }
 
-/// Whether a wait for the queue would report something; `None` if that may change without an operation.
+/// Whether a wait for the queue would report something; `None` if that may change without an
+/// operation.
 pub fn known_readiness(queue: i32) -> Option<bool> {
     let changes_alone = |member: &Member| match channel(member.descriptor) {
         io::NETWORK => true,
@@ -424,8 +428,8 @@ extern "C" fn change_queue(queue: i32, operation: i32, descriptor: i32, event: *
     result
 }
 
-/// The member whose turn is next after one, of those that a wait looks at; ones that are ready without
-/// being listed come last.
+/// The member whose turn is next after one, of those that a wait looks at; ones that are ready
+/// without being listed come last.
 fn next_of(queue: i32, after: u32) -> Option<usize> {
     let members = &run().queues.members[..run().queues.len];
     let numbered = || members.iter().enumerate().filter(|(_, member)| member.queue == queue);
@@ -433,8 +437,8 @@ fn next_of(queue: i32, after: u32) -> Option<usize> {
     listed.map(|(at, _)| at)
 }
 
-/// Lists members that are ready and not listed, unless they are edge-triggered: the kernel was told by
-/// other means.
+/// Lists members that are ready and not listed, unless they are edge-triggered: the kernel was told
+/// by other means.
 fn list_others(queue: i32) {
     for at in 0..run().queues.len {
         let member = run().queues.members[at];

@@ -1,5 +1,5 @@
-//! Asking whether input or output is possible: `poll`, `select`, `FIONREAD`. Each descriptor that is
-//! asked about is observed by a transition of its own.
+//! Asking whether input or output is possible: `poll`, `select`, `FIONREAD`. Each descriptor that
+//! is asked about is observed by a transition of its own.
 //!
 //! A call that may wait for ever waits for its turn until one of its descriptors is ready. One with
 //! a time-out never waits: the time may be over at any moment.
@@ -75,8 +75,8 @@ const NO_ENTRY: libc::pollfd = libc::pollfd { fd: -1, events: 0, revents: 0 };
 /// How long the kernel waits before the host is told that the run goes on.
 const PATIENCE: i32 = 1_000;
 
-/// Waits in the kernel until something comes from other processes for a thread that waits for it; false
-/// if none does.
+/// Waits in the kernel until something comes from other processes for a thread that waits for it;
+/// false if none does.
 pub fn wait_for_outside() -> bool {
     let Some((mut all, len)) = awaited_outside() else { return false };
     loop {
@@ -177,8 +177,8 @@ fn wait_for_any(entries: &[libc::pollfd], pc: u64) -> bool {
     couriers::end_call()
 }
 
-/// What a call goes on with that asks about these descriptors: some callers have them in a frame of the
-/// runtime.
+/// What a call goes on with that asks about these descriptors: some callers have them in a frame of
+/// the runtime.
 fn of_entries(entries: &[libc::pollfd]) -> u64 {
     let word = |entry: &libc::pollfd| {
         u64::from(entry.fd.cast_unsigned())

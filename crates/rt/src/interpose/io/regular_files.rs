@@ -201,8 +201,8 @@ fn of_open_file(descriptor: i32) -> Option<u32> {
     open_file(descriptor).map(|file| if file.offset == 0 { file.content } else { file.offset })
 }
 
-/// An operation on what belongs to the open file of a descriptor that was looked up. If there is none,
-/// the second thing is touched alone.
+/// An operation on what belongs to the open file of a descriptor that was looked up. If there is
+/// none, the second thing is touched alone.
 pub fn performs_on_open_file(descriptor: i32, how: FileAccess, arg: u64, pc: u64) {
     if !counts() {
         return;

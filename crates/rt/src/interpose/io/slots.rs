@@ -1,11 +1,11 @@
 //! What the number of a descriptor refers to is state that threads share: `dup2` and `close` change
-//! it, and every call that is given a number looks it up. As in the kernel, looking it up is a step of
-//! its own. A call that waits goes on with what it has found, whatever the number refers to later. One
-//! that does not wait looks the number up again: that is as if it had come later.
+//! it, and every call that is given a number looks it up. As in the kernel, looking it up is a step
+//! of its own. A call that waits goes on with what it has found, whatever the number refers to
+//! later. One that does not wait looks the number up again: that is as if it had come later.
 //!
-//! Most programs never replace a descriptor. They can only end one while another thread uses it, which
-//! is a race. So look-ups are transitions only in programs that import a function that replaces
-//! descriptors.
+//! Most programs never replace a descriptor. They can only end one while another thread uses it,
+//! which is a race. So look-ups are transitions only in programs that import a function that
+//! replaces descriptors.
 
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -24,8 +24,8 @@ const REPLACING: [&[u8]; 4] = [b"dup2", b"dup3", b"freopen", b"freopen64"];
 /// Functions that wait for several descriptors without a queue.
 const WAITING: [&[u8]; 6] = [b"poll", b"__poll_chk", b"ppoll", b"__ppoll_chk", b"select", b"pselect"];
 
-/// Whether the program imports one of the former, and one of the latter. Written only when modules are
-/// loaded.
+/// Whether the program imports one of the former, and one of the latter. Written only when modules
+/// are loaded.
 static REPLACES: AtomicBool = AtomicBool::new(false);
 static WAITS_FOR_SEVERAL: AtomicBool = AtomicBool::new(false);
 
@@ -80,8 +80,8 @@ pub fn looks_up(descriptor: i32, pc: u64) {
     }
 }
 
-/// The number by which the kernel knows what was looked up, and whether it is a copy, which the caller
-/// closes.
+/// The number by which the kernel knows what was looked up, and whether it is a copy, which the
+/// caller closes.
 pub fn found(descriptor: i32) -> (i32, bool) {
     let look_up = core::mem::replace(&mut run().me().private.look_up, LookUp::NONE);
     if look_up.held < 0 { (descriptor, false) } else { (look_up.held, true) }
@@ -109,7 +109,8 @@ pub fn look_at(descriptor: i32, pc: u64, mut act: impl FnMut()) {
     }
 }
 
-/// A number by which the kernel knows the channel with this identity: the program's, or that of a copy.
+/// A number by which the kernel knows the channel with this identity: the program's, or that of a
+/// copy.
 pub fn number_of(identity: u64) -> Option<i32> {
     let is_copy = |fiber: &Fiber| fiber.private.look_up.held >= 0 && fiber.pending.obj == identity;
     let copies = run().fibers[..run().threads].iter().filter(|fiber| is_copy(fiber));

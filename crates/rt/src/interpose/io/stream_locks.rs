@@ -2,14 +2,16 @@
 //! would stop all threads of the program, so it is never taken by these functions. A recursive
 //! mutex of the runtime stands for it.
 //!
-//! Functions that use a stream take its lock for their own duration. Each use is one transition, so that
-//! makes a difference only where a thread holds the lock for longer: in programs that import a function
-//! that takes it, and while a call waits for a pipe in the middle. There a call takes the lock before it uses
-//! the stream. The call itself comes behind its last transition, so the lock is released when the thread
-//! arrives at its next operation. Until then others find it held, as they may while the call lasts.
+//! Functions that use a stream take its lock for their own duration. Each use is one transition, so
+//! that makes a difference only where a thread holds the lock for longer: in programs that import a
+//! function that takes it, and while a call waits for a pipe in the middle. There a call takes the
+//! lock before it uses the stream. The call itself comes behind its last transition, so the lock is
+//! released when the thread arrives at its next operation. Until then others find it held, as they
+//! may while the call lasts.
 //!
-//! Functions that leave the lock to their caller (`putc_unlocked`) use the stream without it. Beside them
-//! every use counts as an access to the stream, so a use that nothing orders with them is a race.
+//! Functions that leave the lock to their caller (`putc_unlocked`) use the stream without it.
+//! Beside them every use counts as an access to the stream, so a use that nothing orders with them
+//! is a race.
 
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -32,7 +34,8 @@ real! { hidden:
 
 /// Functions that take the lock of a stream for longer than a call.
 const LOCKING: [&[u8]; 4] = [b"flockfile", b"ftrylockfile", b"_IO_flockfile", b"_IO_ftrylockfile"];
-/// What the macros of functions that do not take it call, and the end of the names of these functions.
+/// What the macros of functions that do not take it call, and the end of the names of these
+/// functions.
 const FROM_MACROS: [&[u8]; 6] =
     [b"__overflow", b"__uflow", b"__underflow", b"__woverflow", b"__wuflow", b"__wunderflow"];
 const UNLOCKED: &[u8] = b"_unlocked";
@@ -46,7 +49,8 @@ pub enum Locking {
 
 /// Whether the program imports any of these. Written only when modules are loaded.
 static LOCKS: AtomicBool = AtomicBool::new(false);
-/// Whether it imports any that use a stream without its lock. Without them accesses to streams cannot race.
+/// Whether it imports any that use a stream without its lock. Without them accesses to streams
+/// cannot race.
 static HAS_UNLOCKED: AtomicBool = AtomicBool::new(false);
 
 /// A module of the program imports a function of this name.
@@ -105,8 +109,8 @@ fn lock_of(stream: *mut c_void) -> Option<u64> {
     lock
 }
 
-/// A call from `pc` uses the stream, by the operations that `by` makes. It is told whether accesses to the
-/// stream count: the call makes them without the lock, or holds the one that is modelled.
+/// A call from `pc` uses the stream, by the operations that `by` makes. It is told whether accesses
+/// to the stream count: the call makes them without the lock, or holds the one that is modelled.
 pub fn in_call(stream: usize, locking: Locking, pc: u64, by: impl FnOnce(bool)) {
     if locking == Locking::Caller || streams::is_locked_by_callers(stream) {
         return by(true);

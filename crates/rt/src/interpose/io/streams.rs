@@ -39,9 +39,9 @@ fn descriptor(stream: usize) -> Option<i32> {
     }
 }
 
-/// The call reads the object that the stream is, which `fclose` frees. The word that counts is the descriptor:
-/// no macro of the C library writes it, so it is read alike by functions that lock the stream and by those
-/// that do not. Standard streams are never freed.
+/// The call reads the object that the stream is, which `fclose` frees. The word that counts is the
+/// descriptor: no macro of the C library writes it, so it is read alike by functions that lock the
+/// stream and by those that do not. Standard streams are never freed.
 pub fn uses(stream: usize, pc: u64) {
     if heap::is_in_arena(stream) {
         reads(stream + offset_of!(StreamHead, descriptor), size_of::<i32>(), pc);
@@ -109,8 +109,9 @@ fn asks(stream: usize, locking: Locking, pc: u64) {
     touch(stream, FileAccess::Observe, Words::Flags, locking, pc);
 }
 
-/// The program reads at least a byte from the stream. If its buffer is empty, the C library will read
-/// the descriptor: the thread waits here until that cannot block, as others could not run meanwhile.
+/// The program reads at least a byte from the stream. If its buffer is empty, the C library will
+/// read the descriptor: the thread waits here until that cannot block, as others could not run
+/// meanwhile.
 pub fn takes(stream: usize, locking: Locking, pc: u64) {
     let Some(descriptor) = channel_of(stream) else { return input(stream, locking, pc) };
     couriers::calls_unsafe(pc);
@@ -167,8 +168,8 @@ pub fn is_at_end(stream: usize) -> bool {
     head(stream).flags & SEEN_END != 0
 }
 
-/// A function of wide characters reads from the stream: they have a buffer of their own. The run ends
-/// if it might wait for a pipe.
+/// A function of wide characters reads from the stream: they have a buffer of their own. The run
+/// ends if it might wait for a pipe.
 pub fn wide_input(stream: usize, locking: Locking, pc: u64) {
     let waits = |&descriptor: &i32| {
         has_read_all(stream)
@@ -230,7 +231,8 @@ struct StreamHead {
     write: [usize; 3],
     /// Base, end.
     buffer: [usize; 2],
-    /// Base, start of what was put back, end. Base and end are those of `read` while the other is read.
+    /// Base, start of what was put back, end. Base and end are those of `read` while the other is
+    /// read.
     saved: [usize; 3],
     /// Markers, and the next stream.
     links: [usize; 2],

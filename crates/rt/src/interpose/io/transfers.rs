@@ -1,6 +1,6 @@
-//! Transfers over channels of the kernel's that it would not do at once. A call that writes more than
-//! there is room for waits for room again and again: each part is a transition of its own. The kernel
-//! itself never waits, because then no other thread could run.
+//! Transfers over channels of the kernel's that it would not do at once. A call that writes more
+//! than there is room for waits for room again and again: each part is a transition of its own. The
+//! kernel itself never waits, because then no other thread could run.
 
 use core::ffi::c_void;
 

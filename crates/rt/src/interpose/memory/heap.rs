@@ -3,14 +3,15 @@
 //! of other threads moves no block.
 //!
 //! A small block that was freed is not used again as long as its arena has handed out less than
-//! [`QUARANTINE`] bytes in such blocks. So a use of it is noticed, and it makes no difference to the state which
-//! thread freed it. Beyond that, a block freed by the thread that owns its arena is used again by that
-//! thread. A small one freed by another thread is never used again: which thread freed it would be a
-//! part of the state that a program cannot see. A large one goes back to the arena only along join and
-//! create, where the free happens before the next allocation; until then it stays unused.
+//! [`QUARANTINE`] bytes in such blocks. So a use of it is noticed, and it makes no difference to
+//! the state which thread freed it. Beyond that, a block freed by the thread that owns its arena is
+//! used again by that thread. A small one freed by another thread is never used again: which thread
+//! freed it would be a part of the state that a program cannot see. A large one goes back to the
+//! arena only along join and create, where the free happens before the next allocation; until then
+//! it stays unused.
 //!
-//! What a small block held is overwritten when it is freed. So states that differ only in what freed
-//! blocks held are the same.
+//! What a small block held is overwritten when it is freed. So states that differ only in what
+//! freed blocks held are the same.
 //!
 //! In front of each block stand two words: size, class and state; and a link or the distance to the
 //! start of its slot.
@@ -44,8 +45,8 @@ const CLASSES: usize = 128;
 const FILLED: usize = 1024;
 /// Room of blocks that are not used again if another thread frees them.
 const SMALL: usize = 4096;
-/// Bytes that an arena hands out in small blocks before it uses such blocks again. More would make for many words
-/// that differ from the root, so that states are compared slowly or not at all.
+/// Bytes that an arena hands out in small blocks before it uses such blocks again. More would make
+/// for many words that differ from the root, so that states are compared slowly or not at all.
 const QUARANTINE: usize = 1 << 16;
 const FILL: u8 = 0xa5;
 
@@ -137,11 +138,12 @@ pub fn map_arenas(slots: usize) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Bytes of an arena that can be used: of the main thread, and of others. An emulator keeps a table of all
-/// mapped pages, so that whole arenas would cost it gigabytes.
+/// Bytes of an arena that can be used: of the main thread, and of others. An emulator keeps a table
+/// of all mapped pages, so that whole arenas would cost it gigabytes.
 static LENGTHS: (AtomicUsize, AtomicUsize) = (AtomicUsize::new(ARENA), AtomicUsize::new(ARENA));
 
-/// The same in an observed program: for main, for all others together, and for each of them at least.
+/// The same in an observed program: for main, for all others together, and for each of them at
+/// least.
 const OBSERVED_MAIN: usize = 1 << 30;
 const OBSERVED_OTHERS: usize = 2 << 30;
 const OBSERVED_LEAST: usize = 32 << 20;
@@ -300,10 +302,10 @@ pub fn used() -> HeapUse {
     HeapUse { top: arena.top, small: arena.small }
 }
 
-/// The running thread, which waits busily, is in the state in which it was when it had used this much. What it
-/// has used since then counts as unused, if these blocks are all freed, are small, and no pointer leads
-/// to them. Otherwise a use of them would not be noticed any more. On the thread's own stack there is no pointer
-/// that lives: then it would be in another state.
+/// The running thread, which waits busily, is in the state in which it was when it had used this
+/// much. What it has used since then counts as unused, if these blocks are all freed, are small,
+/// and no pointer leads to them. Otherwise a use of them would not be noticed any more. On the
+/// thread's own stack there is no pointer that lives: then it would be in another state.
 pub fn use_again(before: HeapUse) {
     let slot = run().me().slot as usize;
     let (own, end) = (run().hot.stack, arena(slot).top);
@@ -319,14 +321,15 @@ pub fn use_again(before: HeapUse) {
     if before.top == 0 || before.top >= end || arena(slot).small > QUARANTINE || is_pointed_to(&unused, own) {
         return;
     }
-    // SAFETY: bytes of the arena that belong to freed blocks; they were zero before the first of them was made.
+    // SAFETY: bytes of the arena that belong to freed blocks; they were zero before the first of
+    // them was made.
     unsafe { core::ptr::write_bytes(unused.start as *mut u8, 0, unused.len()) };
     run().heap_bytes -= arena(slot).small - before.small;
     (arena(slot).top, arena(slot).small) = (before.top, before.small);
 }
 
-/// Whether a word outside of the range, of the thread's own stack and of what only the runtime uses is an
-/// address in the range.
+/// Whether a word outside of the range, of the thread's own stack and of what only the runtime uses
+/// is an address in the range.
 fn is_pointed_to(range: &core::ops::Range<usize>, own: (usize, usize)) -> bool {
     let is_left_out = |at: usize| {
         let is_of_runtime = runtime_ranges().iter().any(|&(start, bytes)| (start..start + bytes).contains(&at));
@@ -395,8 +398,8 @@ struct FreeCall {
 /// `free` and `realloc`.
 const FREE: FreeCall = FreeCall { way: HeapWay::Malloc, size: 0 };
 
-/// Reports a block that is freed in another way than it was allocated. Where the program brings operators of
-/// its own, only it knows what they do.
+/// Reports a block that is freed in another way than it was allocated. Where the program brings
+/// operators of its own, only it knows what they do.
 fn compare_ways(block: usize, call: FreeCall, pc: u64) {
     let header = Header::of(block);
     let Some(allocated) = header.way() else { return };

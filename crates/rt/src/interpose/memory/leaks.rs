@@ -41,8 +41,8 @@ struct Known {
 const UNREACHED: usize = 0;
 const REACHABLE: usize = usize::MAX;
 
-/// All live blocks in the order of addresses, and those whose words are still to be read. It belongs
-/// to the process and is never restored.
+/// All live blocks in the order of addresses, and those whose words are still to be read. It
+/// belongs to the process and is never restored.
 struct Search {
     known: *mut Known,
     count: usize,
@@ -143,8 +143,8 @@ impl Search {
     }
 }
 
-/// The part of a page that is neither heap nor stack, nor of the runtime. The first frames of a thread
-/// may share a page with its thread-local storage, which lies above.
+/// The part of a page that is neither heap nor stack, nor of the runtime. The first frames of a
+/// thread may share a page with its thread-local storage, which lies above.
 fn data_of(page: usize) -> Option<BlockRange> {
     let is_runtime = run_ranges().iter().any(|&(start, bytes)| (start..start + bytes).contains(&page));
     if is_runtime || heap::is_in_arena(page) {
@@ -157,8 +157,8 @@ fn data_of(page: usize) -> Option<BlockRange> {
     Some((stacks.fold(page, above), page + PAGE))
 }
 
-/// Reads memory that is no part of the snapshot: mappings that the run has made, memory that is shared
-/// with other processes, and what was added to the data segment. False if it is too large.
+/// Reads memory that is no part of the snapshot: mappings that the run has made, memory that is
+/// shared with other processes, and what was added to the data segment. False if it is too large.
 fn read_mappings(search: &mut Search) -> bool {
     let mut left = LARGEST_MAPPINGS;
     if !undo::has_mappings() && !undo::has_more_data() && !process().snapshot.has_shared() {

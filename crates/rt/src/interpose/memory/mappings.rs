@@ -1,18 +1,21 @@
 //! Mapped memory: `mmap` and what changes mappings, access rights and content of pages.
 //!
-//! A change is an access to its pages ([`MappingChange`]), so that it races with what other threads do there
-//! without an order. It costs what is known of the pages, not what it covers: an arena of gigabytes is one
-//! record. An address that was unmapped is handed out again only where the program asks for it: a mapping with
-//! `MAP_FIXED` changes what was there and has to be ordered behind its use; memory that the kernel gives
-//! (`MAP_FIXED_NOREPLACE`, `sbrk`) begins a new life of the addresses, ordered by the kernel behind the end of
-//! the former. All other mappings are at addresses of their own, which depend on the thread alone.
+//! A change is an access to its pages ([`MappingChange`]), so that it races with what other threads
+//! do there without an order. It costs what is known of the pages, not what it covers: an arena of
+//! gigabytes is one record. An address that was unmapped is handed out again only where the program
+//! asks for it: a mapping with `MAP_FIXED` changes what was there and has to be ordered behind its
+//! use; memory that the kernel gives (`MAP_FIXED_NOREPLACE`, `sbrk`) begins a new life of the
+//! addresses, ordered by the kernel behind the end of the former. All other mappings are at
+//! addresses of their own, which depend on the thread alone.
 //!
-//! What a change of access rights does depends on the rights before, which the kernel knows. Rights that all
-//! threads have already are no change. Several threads may ask for the same rights, as where each of them makes
-//! sure that it can write: a thread that has asked itself does not depend on the others.
+//! What a change of access rights does depends on the rights before, which the kernel knows. Rights
+//! that all threads have already are no change. Several threads may ask for the same rights, as
+//! where each of them makes sure that it can write: a thread that has asked itself does not depend
+//! on the others.
 //!
-//! Where the program handles faults, an access that the rights do not allow is no error, but a way to learn of
-//! it. That another thread may come first with a change of rights is not explored then, which is named.
+//! Where the program handles faults, an access that the rights do not allow is no error, but a way
+//! to learn of it. That another thread may come first with a change of rights is not explored then,
+//! which is named.
 
 use raddle_vocab::MappingChange;
 use raddle_wire::limit;
@@ -66,7 +69,8 @@ fn changes(change: MappingChange, at: usize, bytes: usize, pc: u64) {
     }
 }
 
-/// The run is about to change mappings. Those from before the run it changes in a process of its own.
+/// The run is about to change mappings. Those from before the run it changes in a process of its
+/// own.
 fn begins(at: usize, bytes: usize) {
     undo::changed(kind::MAPPINGS);
     if !undo::made_by_run(at, bytes) {
@@ -122,7 +126,8 @@ extern "C" fn map(at: usize, bytes: usize, protection: i32, flags: i32, descript
 /// Files whose shared mappings are remembered.
 const VIEWED: usize = 32;
 
-/// The private copies of files that are mapped as shared, and whether one of their mappings can be written.
+/// The private copies of files that are mapped as shared, and whether one of their mappings can be
+/// written.
 pub struct Viewed {
     len: usize,
     files: [(NodeNumber, bool); VIEWED],
@@ -160,7 +165,8 @@ fn remember(at: usize, bytes: usize) {
     }
 }
 
-/// A mapping at an address that follows from what the running thread has mapped before, if there is room.
+/// A mapping at an address that follows from what the running thread has mapped before, if there is
+/// room.
 fn map_anywhere(bytes: usize, protection: i32, flags: i32, descriptor: i32, offset: i64) -> usize {
     for _ in 0..TRIES {
         let Some(at) = next_address(bytes, flags) else { break };
@@ -339,8 +345,8 @@ fn change_of_rights(mapping: &MapsEntry, protection: i32) -> Option<MappingChang
     }
 }
 
-/// Advice may drop what pages hold: they count as written. Pages that may be dropped later are dropped at
-/// once.
+/// Advice may drop what pages hold: they count as written. Pages that may be dropped later are
+/// dropped at once.
 extern "C" fn advise(at: usize, bytes: usize, advice: i32, pc: u64) -> i32 {
     let mut advice = advice;
     if controlled() {

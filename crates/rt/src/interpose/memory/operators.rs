@@ -1,8 +1,8 @@
 //! `operator new` and `operator delete`, by their mangled names.
 //!
-//! A program may bring operators of its own for some of them. The others then go through these, as the
-//! standard says of the library's: those for arrays through those for single objects, those with a size or
-//! without exceptions through the plain ones.
+//! A program may bring operators of its own for some of them. The others then go through these, as
+//! the standard says of the library's: those for arrays through those for single objects, those
+//! with a size or without exceptions through the plain ones.
 
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -115,7 +115,8 @@ extern "C-unwind" fn new_array_aligned_at(size: usize, align: usize, pc: u64) ->
     }
 }
 
-// An exception of the program's operator goes on to the caller, where the library would return null.
+// An exception of the program's operator goes on to the caller, where the library would return
+// null.
 extern "C-unwind" fn new_nothrow_at(size: usize, _tag: usize, pc: u64) -> usize {
     match NEW.own() {
         Some(own) => call!(own, New, size),

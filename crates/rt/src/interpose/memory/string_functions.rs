@@ -172,8 +172,8 @@ macro_rules! wrapped {
     ($($name:literal $wrapper:ident $count:tt => $body:path;)*) => {
         $(hook!($wrapper, $count => $body);)*
 
-        /// What takes the place of a function of the C library in a module that nothing but its imports
-        /// leads to.
+        /// What takes the place of a function of the C library in a module that nothing but its
+        /// imports leads to.
         pub fn wrapper(name: &[u8]) -> Option<usize> {
             $(if name == $name {
                 return Some($wrapper as *const () as usize);

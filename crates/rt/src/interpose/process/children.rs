@@ -1,10 +1,11 @@
-//! Child processes. A child runs by itself, outside of the search, which is named in the report: what it
-//! does to files, and to whom it talks, is not known.
+//! Child processes. A child runs by itself, outside of the search, which is named in the report:
+//! what it does to files, and to whom it talks, is not known.
 //!
 //! To wait for a child is a transition that blocks its thread, not the program. How long the child
-//! takes must make no difference, so no thread asks whether it has ended: a thread that waits goes on when
-//! no other thread can, or when the schedule says so, and then really waits. A schedule that lets it go on
-//! too early, because the child waits for another thread of the program, cannot be followed.
+//! takes must make no difference, so no thread asks whether it has ended: a thread that waits goes
+//! on when no other thread can, or when the schedule says so, and then really waits. A schedule
+//! that lets it go on too early, because the child waits for another thread of the program, cannot
+//! be followed.
 //!
 //! What a run leaves behind is killed at its end, and its exit is collected.
 
@@ -31,8 +32,8 @@ real! { hidden:
     fn pclose(stream: *mut c_void) -> i32;
 }
 
-/// Milliseconds after which a child is taken to wait for the program, where the schedule lets a thread wait
-/// for it.
+/// Milliseconds after which a child is taken to wait for the program, where the schedule lets a
+/// thread wait for it.
 const SOON: u32 = 1_000;
 /// The same where no other thread can go on.
 const LATE: u32 = 8_000;
@@ -97,8 +98,8 @@ impl Awaited {
     }
 }
 
-/// Waits until the call cannot block, as a transition. A call that never waits finds what a child has done
-/// that does not wait for the program.
+/// Waits until the call cannot block, as a transition. A call that never waits finds what a child
+/// has done that does not wait for the program.
 fn wait(awaited: Awaited, never_waits: bool, pc: u64) {
     let events = if never_waits { 0 } else { io::WAITS_FOR_CHILD };
     let op = AnnouncedOp::new(OpKind::Io, object(), io::waits_for(0, events), pc);

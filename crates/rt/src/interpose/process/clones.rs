@@ -1,9 +1,9 @@
-//! Processes that a program makes by `clone`, by `_Fork` or by a system call, without the handlers of
-//! `pthread_atfork`, by which the runtime learns of a `fork`.
+//! Processes that a program makes by `clone`, by `_Fork` or by a system call, without the handlers
+//! of `pthread_atfork`, by which the runtime learns of a `fork`.
 //!
-//! A child with a copy of the memory is as after `fork`. A child that runs in the memory of the program
-//! while its parent is suspended (`CLONE_VM` with `CLONE_VFORK`) is not under control meanwhile. Any other
-//! one is a thread that the scheduler does not know: the run ends there.
+//! A child with a copy of the memory is as after `fork`. A child that runs in the memory of the
+//! program while its parent is suspended (`CLONE_VM` with `CLONE_VFORK`) is not under control
+//! meanwhile. Any other one is a thread that the scheduler does not know: the run ends there.
 
 use core::ffi::{c_int, c_void};
 
@@ -121,8 +121,9 @@ extern "C-unwind" fn clone_process(
     }
 }
 
-/// The flags by which a child that returns from the system call gets a copy of the memory; `None` if it
-/// would be a thread or have another stack. One that suspends its parent is treated as `vfork` is.
+/// The flags by which a child that returns from the system call gets a copy of the memory; `None`
+/// if it would be a thread or have another stack. One that suspends its parent is treated as
+/// `vfork` is.
 fn of_a_copy(flags: u64, stack: u64) -> Option<u64> {
     let is_other = stack != 0 || matches!(kind(flags), Child::Thread);
     (!is_other).then_some(flags & !(IN_OUR_MEMORY | SUSPENDS))

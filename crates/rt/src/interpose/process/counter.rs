@@ -1,8 +1,9 @@
-//! The counter of the processor, which programs read by an instruction of its own (`rdtsc`). It shows
-//! virtual time: the kernel reports each reading by a signal, and the handler answers in its place.
+//! The counter of the processor, which programs read by an instruction of its own (`rdtsc`). It
+//! shows virtual time: the kernel reports each reading by a signal, and the handler answers in its
+//! place.
 //!
-//! Only where the code of the program has such an instruction, or bytes that look like one: the C library
-//! reads the clock by the same instruction, and would pay for it.
+//! Only where the code of the program has such an instruction, or bytes that look like one: the C
+//! library reads the clock by the same instruction, and would pay for it.
 
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};

@@ -1,20 +1,21 @@
-//! Signals that may arrive at any moment, each with a courier: a thread of the runtime that delivers it
-//! (`raddle_vocab::handler`).
+//! Signals that may arrive at any moment, each with a courier: a thread of the runtime that
+//! delivers it (`raddle_vocab::handler`).
 //!
 //! The sender makes the signal pending and creates the courier. The courier's first operation is
 //! enabled while the signal is pending, its target lives, and the target has not blocked it. So the
-//! search tries every moment. A signal to the process has a courier for each thread that could take it;
-//! the first one takes the signal, and the others wait for ever, which is no deadlock.
+//! search tries every moment. A signal to the process has a courier for each thread that could take
+//! it; the first one takes the signal, and the others wait for ever, which is no deadlock.
 //!
 //! The courier runs the handler on a stack of its own, as if it were an alternate stack, with the
-//! thread-local storage of its target. Meanwhile the target is suspended. To the program the two are one
-//! thread: the target owns what the handler locks ([`owner`]), and `pthread_self` is the target's.
+//! thread-local storage of its target. Meanwhile the target is suspended. To the program the two
+//! are one thread: the target owns what the handler locks ([`owner`]), and `pthread_self` is the
+//! target's.
 //!
-//! A signal that its target has blocked when it is sent has no courier: `sigwait` takes it, or the thread
-//! itself when it unblocks it, or the courier whose handler had blocked it.
+//! A signal that its target has blocked when it is sent has no courier: `sigwait` takes it, or the
+//! thread itself when it unblocks it, or the courier whose handler had blocked it.
 //!
-//! All this is for programs that install handlers and send signals or set timers. Other programs have
-//! no such scheduling points.
+//! All this is for programs that install handlers and send signals or set timers. Other programs
+//! have no such scheduling points.
 
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -38,7 +39,8 @@ use crate::state::{AnnouncedOp, ThreadStatus, run};
 use crate::syscall::imports;
 use crate::trace;
 
-/// Whether handlers may run at any moment: the program installs them, and sends signals or sets timers.
+/// Whether handlers may run at any moment: the program installs them, and sends signals or sets
+/// timers.
 static IN_USE: AtomicBool = AtomicBool::new(false);
 
 /// Functions that make a signal arrive at another moment than that of the call.
@@ -120,7 +122,8 @@ pub fn is_suspended(tid: usize) -> bool {
     run().couriers > 0 && run().fibers[tid].private.suspended_by.is_some()
 }
 
-/// The thread that a handler for this one would suspend: itself, or the courier whose handler runs in it.
+/// The thread that a handler for this one would suspend: itself, or the courier whose handler runs
+/// in it.
 pub fn innermost(target: usize) -> usize {
     let mut tid = target;
     while let Some(courier) = run().fibers[tid].private.suspended_by {
@@ -199,14 +202,14 @@ pub extern "C-unwind" fn carry(_argument: usize) -> usize {
     0
 }
 
-/// What stands for the end of the running thread, in the place of a code address: nothing, unless it is a
-/// courier.
+/// What stands for the end of the running thread, in the place of a code address: nothing, unless
+/// it is a courier.
 pub fn place_of_end() -> u64 {
     run().me().private.errand.map_or(0, |errand| handler::place(errand.signal as u8))
 }
 
-/// The running courier takes the place of a thread, with the signals blocked that the action of its own
-/// says.
+/// The running courier takes the place of a thread, with the signals blocked that the action of its
+/// own says.
 fn begin(target: usize, onto: usize, signal: i32) {
     let me = run().hot.tid;
     let (clock, blocked) = (run().fibers[onto].clock, run().fibers[onto].blocked);
@@ -223,8 +226,8 @@ fn begin(target: usize, onto: usize, signal: i32) {
 
 fn set_thread_pointer(pointer: u64) {
     run().me().thread_pointer = pointer;
-    // SAFETY: the pointer of a thread whose storage is there as long as the process is. The thread that it
-    // belongs to does not run meanwhile.
+    // SAFETY: the pointer of a thread whose storage is there as long as the process is. The thread
+    // that it belongs to does not run meanwhile.
     unsafe { context::set_thread_pointer(pointer) };
 }
 
@@ -325,8 +328,8 @@ pub fn end_call() -> bool {
     core::mem::take(&mut private.interrupted)
 }
 
-/// The running thread leaves a handler in another way than by returning from it, which is not modelled
-/// for one that a courier runs.
+/// The running thread leaves a handler in another way than by returning from it, which is not
+/// modelled for one that a courier runs.
 pub fn gives_up() -> ! {
     controller::note_limit(limit::TIMER);
     sched::finish(RunStatus::Cut, 0)

@@ -1,5 +1,5 @@
-//! Signals that mean a crash, and those that the runtime causes itself: write faults of the snapshot,
-//! system calls under observation, and readings of the processor's counter.
+//! Signals that mean a crash, and those that the runtime causes itself: write faults of the
+//! snapshot, system calls under observation, and readings of the processor's counter.
 
 use raddle_vocab::Failure;
 

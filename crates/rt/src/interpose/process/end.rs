@@ -1,6 +1,7 @@
-//! The end of the process: `exit` and its kin. A thread that ends the process is gone, and the others
-//! run until they are at rest: what they do they could have done before the end, which depends on none of
-//! it. Each end that is made in a run could have been the first one (`model::object::process`).
+//! The end of the process: `exit` and its kin. A thread that ends the process is gone, and the
+//! others run until they are at rest: what they do they could have done before the end, which
+//! depends on none of it. Each end that is made in a run could have been the first one
+//! (`model::object::process`).
 
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -21,8 +22,8 @@ real! { hidden:
     fn fflush(stream: *mut c_void) -> i32;
 }
 
-/// Whether a module of the program has destructors of its own (`__attribute__((destructor))`). The dynamic
-/// linker calls them behind all handlers of `exit`, which is left out where there are none.
+/// Whether a module of the program has destructors of its own (`__attribute__((destructor))`). The
+/// dynamic linker calls them behind all handlers of `exit`, which is left out where there are none.
 static DESTRUCTORS: AtomicBool = AtomicBool::new(false);
 
 /// Destructors of a module that only put away what its start files have set up.
@@ -35,8 +36,8 @@ pub fn note_destructors(count: usize) {
     }
 }
 
-/// Last handler of `exit` in front of the destructors of modules. It is registered before the program
-/// can register any: constructors, destructors and other handlers are ordinary code.
+/// Last handler of `exit` in front of the destructors of modules. It is registered before the
+/// program can register any: constructors, destructors and other handlers are ordinary code.
 extern "C" fn leave_process(status: i32, _argument: *mut c_void) {
     if !controlled() {
         return;
@@ -82,8 +83,8 @@ pub fn watch_last_end() {
     exit_handlers::register_own(leave_behind_destructors);
 }
 
-/// Registers the last handlers of all ways to end the process that have handlers, before the program
-/// can register any.
+/// Registers the last handlers of all ways to end the process that have handlers, before the
+/// program can register any.
 pub fn watch_ends() {
     exit_handlers::register_own(leave_process);
     exit_handlers::register_own_quick(leave_process_quickly);

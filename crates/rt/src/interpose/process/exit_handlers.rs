@@ -1,18 +1,18 @@
-//! Handlers of `exit` and `quick_exit`. The C library keeps its lists of them; here is what makes the
-//! order visible in which threads add to the lists and take from them.
+//! Handlers of `exit` and `quick_exit`. The C library keeps its lists of them; here is what makes
+//! the order visible in which threads add to the lists and take from them.
 //!
 //! Each registration is a transition, and so is each moment at which a thread that ends the process
 //! looks for the next handler: when it begins to, and behind every handler. Between that moment and
 //! the first access of the handler no other thread can come. So two threads that end the process at
-//! the same time share the handlers in every possible way, as the C library lets them. All of that is
-//! one object, which orders memory: the C library guards its lists by a lock.
+//! the same time share the handlers in every possible way, as the C library lets them. All of that
+//! is one object, which orders memory: the C library guards its lists by a lock.
 //!
-//! In programs that import no function that registers a handler there are no such transitions; nor where a
-//! thread is alone, because all others were joined.
+//! In programs that import no function that registers a handler there are no such transitions; nor
+//! where a thread is alone, because all others were joined.
 //!
-//! From 2.41 on, the C library lets one thread at a time end the process: others wait for ever in `exit`,
-//! `quick_exit` or the return of `main`. There each of these takes a lock first, which is a mutex to the
-//! search, so that no thread comes to wait in the kernel.
+//! From 2.41 on, the C library lets one thread at a time end the process: others wait for ever in
+//! `exit`, `quick_exit` or the return of `main`. There each of these takes a lock first, which is a
+//! mutex to the search, so that no thread comes to wait in the kernel.
 
 use core::ffi::{CStr, c_char, c_void};
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
@@ -50,7 +50,8 @@ const MOST: usize = 2048;
 /// A handler as the program registered it, and what it is called with.
 type Handler = (usize, usize);
 
-/// Words of a mutex of the C library. All-zero is a free one; its kind is the low half of the third word.
+/// Words of a mutex of the C library. All-zero is a free one; its kind is the low half of the third
+/// word.
 type Lock = [u64; 5];
 const RECURSIVE: u64 = 1;
 
@@ -132,7 +133,8 @@ fn is_programs(pc: u64) -> bool {
     controlled() && !callers::is_compiler_library(pc)
 }
 
-/// Whether every other thread is known to have ended: what it did to the lists comes before in every order.
+/// Whether every other thread is known to have ended: what it did to the lists comes before in
+/// every order.
 fn is_alone() -> bool {
     let run = run();
     let is_gone = |tid: usize| run.fibers[tid].joined || run.fibers[tid].private.main_saw_end;
@@ -155,8 +157,8 @@ pub fn take_next(pc: u64) {
     touch(&[], pc);
 }
 
-/// The first version of the C library, as a number behind the point, that lets one thread at a time end the
-/// process.
+/// The first version of the C library, as a number behind the point, that lets one thread at a time
+/// end the process.
 const TAKES_TURNS: u32 = 41;
 
 /// Whether the C library is one that does.
@@ -181,9 +183,9 @@ pub fn take_turn(pc: u64) {
     }
 }
 
-/// Whether `main` is called by the runtime: where a thread has to take its turn before the C library goes
-/// on, and under an emulator, where the C library would be seen to free what it keeps for
-/// [`watch_return`].
+/// Whether `main` is called by the runtime: where a thread has to take its turn before the C
+/// library goes on, and under an emulator, where the C library would be seen to free what it keeps
+/// for [`watch_return`].
 fn is_main_called_here() -> bool {
     takes_turns() || observed::is_on()
 }
@@ -225,8 +227,8 @@ pub unsafe extern "C-unwind" fn __libc_start_main(
     unsafe { hidden::__libc_start_main(main, count, arguments, begin, end, end_of_linker, stack) }
 }
 
-/// The running thread begins to end the process by a call: its thread-local objects go first, then it
-/// takes its first handler.
+/// The running thread begins to end the process by a call: its thread-local objects go first, then
+/// it takes its first handler.
 pub fn begin(pc: u64) {
     run().me().private.exit_pc = pc;
     take_turn(pc);
@@ -234,8 +236,8 @@ pub fn begin(pc: u64) {
     take_next(pc);
 }
 
-/// Where the C library calls main, its return is not seen: the destructor of a thread-local object of the
-/// runtime, which is the first that is registered, runs last.
+/// Where the C library calls main, its return is not seen: the destructor of a thread-local object
+/// of the runtime, which is the first that is registered, runs last.
 pub fn watch_return() {
     static MODULE: u8 = 0;
     if is_main_called_here() {

@@ -4,9 +4,9 @@
 //! the runtime: the kernel cannot write its frame to a page that the snapshot protects. [`relay`]
 //! then moves the frame to the stack where the kernel would have put it, which is the thread's own
 //! or its alternate one, and goes on with the program's handler there. So the handler may wait for
-//! other threads like any code of its thread. Meanwhile the signals of its mask are blocked, and its
-//! own unless `SA_NODEFER` says otherwise. What its frame keeps is blocked again when it returns
-//! ([`returned`]), or what `sigsetjmp` has kept when it jumps out ([`jumps`]).
+//! other threads like any code of its thread. Meanwhile the signals of its mask are blocked, and
+//! its own unless `SA_NODEFER` says otherwise. What its frame keeps is blocked again when it
+//! returns ([`returned`]), or what `sigsetjmp` has kept when it jumps out ([`jumps`]).
 
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, Ordering};

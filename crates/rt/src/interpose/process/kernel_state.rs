@@ -180,8 +180,8 @@ pub fn forget_variable(environment: *mut *const u8, index: usize) {
     }
 }
 
-/// Takes the runtime out of the list of libraries to load first, if the host has put it there: children
-/// of the program are ordinary programs.
+/// Takes the runtime out of the list of libraries to load first, if the host has put it there:
+/// children of the program are ordinary programs.
 pub fn forget_preload(environment: *mut *const u8) {
     const NAME: &[u8] = b"LD_PRELOAD=";
     const RUNTIME: &[u8] = b"libraddle_rt.so";
@@ -192,8 +192,8 @@ pub fn forget_preload(environment: *mut *const u8) {
         if text.is_null() {
             return;
         }
-        // SAFETY: the kernel has put the strings on the stack of the main thread, which is writable, and
-        // no other thread exists.
+        // SAFETY: the kernel has put the strings on the stack of the main thread, which is
+        // writable, and no other thread exists.
         let bytes = unsafe { core::slice::from_raw_parts_mut(text, libc::strlen(text.cast())) };
         if let Some(libraries) = bytes.strip_prefix(NAME) {
             let first = libraries.iter().position(|byte| b": ".contains(byte)).unwrap_or(libraries.len());

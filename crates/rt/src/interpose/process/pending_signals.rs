@@ -1,16 +1,16 @@
 //! Signals that were sent and have not arrived. The kernel sees one thread where the program has
-//! many, so it cannot keep them: signals to a thread that has blocked them are kept here, by thread,
-//! and signals to a process whose threads all have, for the process.
+//! many, so it cannot keep them: signals to a thread that has blocked them are kept here, by
+//! thread, and signals to a process whose threads all have, for the process.
 //!
 //! Sending such a signal and taking it are transitions on one object, so every order of them is
-//! explored. So is blocking and unblocking signals, in a program whose handlers may run at any moment; a
-//! signal that is not blocked where it goes to has a courier there ([`couriers`]). In other programs two
-//! things are not explored, and are named:
+//! explored. So is blocking and unblocking signals, in a program whose handlers may run at any
+//! moment; a signal that is not blocked where it goes to has a courier there ([`couriers`]). In
+//! other programs two things are not explored, and are named:
 //! - a signal to another thread that has not blocked it;
 //! - a signal that is used so while a thread blocks or unblocks it.
 //!
-//! A signal that is sent again before it was taken is one, unless it is of the real-time kind: those
-//! arrive as often as they were sent, in that order.
+//! A signal that is sent again before it was taken is one, unless it is of the real-time kind:
+//! those arrive as often as they were sent, in that order.
 
 use raddle_vocab::io::SIGNALS;
 use raddle_vocab::policy::MAX_THREADS;
@@ -189,8 +189,8 @@ fn name_if_remasked() {
     }
 }
 
-/// Makes the signal pending, for a thread or for the process. Its number, unless it is one with a signal
-/// that is pending already.
+/// Makes the signal pending, for a thread or for the process. Its number, unless it is one with a
+/// signal that is pending already.
 fn keep(signal: i32, target: Option<u16>, (code, value): (i32, usize)) -> Result<Option<u32>, i32> {
     let pending = pending_set(target);
     let was = core::mem::replace(pending, *pending | bit(signal)) & bit(signal) != 0;
@@ -568,8 +568,8 @@ extern "C" fn kill_by_number(group: i32, number: i32, signal: i32, pc: u64) -> i
     }
 }
 
-/// The kernel has to keep the signals that it shall report by a descriptor. What happens by it is not
-/// explored.
+/// The kernel has to keep the signals that it shall report by a descriptor. What happens by it is
+/// not explored.
 extern "C" fn make_descriptor(descriptor: i32, set: *const u64, flags: i32, _pc: u64) -> i32 {
     if controlled() {
         note_limit(limit::TIMER);

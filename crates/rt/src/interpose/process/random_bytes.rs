@@ -1,6 +1,7 @@
 //! Random bytes, as the kernel gives them. Every run gets the same ones: they follow from the
 //! thread that asks and how often it has asked before, so they do not depend on the order of
-//! threads. In the place of `/dev/urandom` and `/dev/random` a memory file with such bytes is opened.
+//! threads. In the place of `/dev/urandom` and `/dev/random` a memory file with such bytes is
+//! opened.
 
 use core::ffi::c_void;
 

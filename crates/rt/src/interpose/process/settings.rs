@@ -1,13 +1,15 @@
-//! ProcessSettings of the process and of its threads that the kernel keeps: what `prctl` and `setrlimit` set.
+//! ProcessSettings of the process and of its threads that the kernel keeps: what `prctl` and
+//! `setrlimit` set.
 //!
-//! A setting that changes nothing that a program can notice but what it is told when it asks (the slack
-//! of timers, whether core files are written) is kept here and never passed on. So the end of the run
-//! undoes it. Those of the process are objects of the search; those of a thread only itself can set.
+//! A setting that changes nothing that a program can notice but what it is told when it asks (the
+//! slack of timers, whether core files are written) is kept here and never passed on. So the end of
+//! the run undoes it. Those of the process are objects of the search; those of a thread only itself
+//! can set.
 //!
-//! Limits of resources that later calls feel (sizes of files, numbers of descriptors) are set in the
-//! kernel, by a run in a process of its own. To ask for them and to set them are transitions; that a
-//! call of another thread feels them is not, so a program that sets one while it has several threads is
-//! told that this is not part of the search. So are other settings of `prctl`.
+//! Limits of resources that later calls feel (sizes of files, numbers of descriptors) are set in
+//! the kernel, by a run in a process of its own. To ask for them and to set them are transitions;
+//! that a call of another thread feels them is not, so a program that sets one while it has several
+//! threads is told that this is not part of the search. So are other settings of `prctl`.
 
 use raddle_vocab::policy::mix;
 
@@ -310,7 +312,8 @@ fn set_limit(resource: u32, (soft, hard): (u64, u64), name: &[u8], pc: u64) -> i
     unsafe { syscall!(libc::SYS_prlimit64, 0usize, resource, &raw const limit, 0usize) as i64 }
 }
 
-/// A question about a limit, and a change, as the kernel's call: `old` is written before `new` is set.
+/// A question about a limit, and a change, as the kernel's call: `old` is written before `new` is
+/// set.
 fn limits(resource: i32, new: *const libc::rlimit, old: *mut libc::rlimit, name: &[u8], pc: u64) -> i64 {
     if !(0..RESOURCES as i32).contains(&resource) {
         return -i64::from(libc::EINVAL);

@@ -1,9 +1,9 @@
 //! State of the process that its threads share and that lies in no memory of the program: the
-//! working directory, the file mode mask, actions of signals, names of threads, settings, limits and
-//! priorities, streams without a descriptor, hidden state of the C library. A call that reads or changes
-//! such a part is a transition that observes or changes it. It orders no memory: nothing of the kind is promised. The
-//! exceptions are handlers, of signals and of `exit`: what a thread did before it installed one happens
-//! before the handler runs.
+//! working directory, the file mode mask, actions of signals, names of threads, settings, limits
+//! and priorities, streams without a descriptor, hidden state of the C library. A call that reads
+//! or changes such a part is a transition that observes or changes it. It orders no memory: nothing
+//! of the kind is promised. The exceptions are handlers, of signals and of `exit`: what a thread
+//! did before it installed one happens before the handler runs.
 //!
 //! While the program has only one thread, such calls are no transitions.
 
@@ -89,14 +89,15 @@ fn operation(part: SharedPart, arg: u64, pc: u64) -> AnnouncedOp {
     AnnouncedOp::new(OpKind::Io, io::file(part.identity()), arg, pc)
 }
 
-/// The running thread uses hidden state of the C library, which is memory, in a call that holds these
-/// arguments.
+/// The running thread uses hidden state of the C library, which is memory, in a call that holds
+/// these arguments.
 pub fn touch_hidden(number: u64, arguments: &[usize], pc: u64) {
     change_memory(SharedPart::Hidden(number), io::UNORDERED, arguments, pc);
 }
 
-/// The running thread adds to the handlers of `exit`, or takes one of them, in a call that holds these
-/// arguments. What a thread did before it registered a handler happens before the handler runs.
+/// The running thread adds to the handlers of `exit`, or takes one of them, in a call that holds
+/// these arguments. What a thread did before it registered a handler happens before the handler
+/// runs.
 pub fn touch_exit_handlers(arguments: &[usize], pc: u64) {
     change_memory(SharedPart::ExitHandlers, 0, arguments, pc);
 }

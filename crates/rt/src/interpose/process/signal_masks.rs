@@ -65,16 +65,16 @@ pub fn blocks(tid: usize, signal: i32) -> bool {
     (1..=64).contains(&signal) && (fiber.blocked & bit(signal) != 0 || fiber.private.suspends)
 }
 
-/// Whether the thread has begun and not ended. One that has failed or ended the process counts as alive:
-/// the others go on as they could have before.
+/// Whether the thread has begun and not ended. One that has failed or ended the process counts as
+/// alive: the others go on as they could have before.
 pub fn is_alive(tid: usize) -> bool {
     let fiber = &run().fibers[tid];
     !fiber.private.over && !matches!(fiber.status, ThreadStatus::Unused | ThreadStatus::Ended)
 }
 
-/// Whether a signal that the running thread sends finds the thread with the signal blocked. What a handler
-/// blocks that a courier runs is left out: the next courier waits for its return. So to send does not
-/// depend on that return.
+/// Whether a signal that the running thread sends finds the thread with the signal blocked. What a
+/// handler blocks that a courier runs is left out: the next courier waits for its return. So to
+/// send does not depend on that return.
 pub fn blocks_for_sender(tid: usize, signal: i32) -> bool {
     let running = usize::from(run().hot.tid);
     blocks(if tid == usize::from(couriers::owner(running as u16)) { running } else { tid }, signal)
@@ -179,8 +179,8 @@ pub fn keep_pending(signal: i32) -> bool {
     blocked
 }
 
-/// The running thread is about to change its set to this one, in the same transition. Where a signal
-/// arrives depends on when it is blocked.
+/// The running thread is about to change its set to this one, in the same transition. Where a
+/// signal arrives depends on when it is blocked.
 pub fn changes_to(wanted: u64, pc: u64) {
     if couriers::in_use() && wanted & !UNBLOCKABLE != run().me().blocked {
         pending_signals::touch(io::BLIND, pc);

@@ -84,8 +84,8 @@ extern "C" fn suspend(set: *const u64, pc: u64) -> i32 {
     reads(set as usize, SET, pc);
     // SAFETY: the caller passes a set.
     let blocked = unsafe { *set };
-    // The wait and the handler are one transition, so that nothing is sent in between. Which action the
-    // signal has is asked on both sides of it: a change comes before both or after both.
+    // The wait and the handler are one transition, so that nothing is sent in between. Which action
+    // the signal has is asked on both sides of it: a change comes before both or after both.
     let handled = |signal: &i32| {
         !blocked & signal_masks::bit(*signal) != 0 && run().handlers[*signal as usize].handler > libc::SIG_IGN
     };
@@ -111,12 +111,13 @@ extern "C" fn suspend(set: *const u64, pc: u64) -> i32 {
     -1
 }
 
-/// Lets the handler of the signal run with this set. Behind it the set from before is blocked at once:
-/// a signal that came while the handler ran stays pending.
+/// Lets the handler of the signal run with this set. Behind it the set from before is blocked at
+/// once: a signal that came while the handler ran stays pending.
 fn deliver(signal: i32, blocked: u64) {
     let before = run().me().blocked;
-    // Where several signals are pending, the kernel puts a frame for each on the stack. The first is the
-    // lowest one, so the handlers of the others run before its handler, with its signals blocked.
+    // Where several signals are pending, the kernel puts a frame for each on the stack. The first
+    // is the lowest one, so the handlers of the others run before its handler, with its signals
+    // blocked.
     let by_first = handlers::blocked_by_handler(run().handlers[signal as usize], signal);
     signal_masks::go_back_to(blocked | by_first);
     signal_masks::suspend_with(blocked, before);

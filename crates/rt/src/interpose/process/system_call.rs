@@ -1,5 +1,5 @@
-//! `syscall()`: futexes, clocks, numbers of threads, calls on files and child processes are modelled;
-//! other calls go to the kernel.
+//! `syscall()`: futexes, clocks, numbers of threads, calls on files and child processes are
+//! modelled; other calls go to the kernel.
 
 use raddle_wire::CALL_NAME_BYTES;
 
@@ -69,8 +69,8 @@ extern "C-unwind" fn system_call(number: i64, a: usize, b: usize, c: usize, d: u
     result
 }
 
-/// The kernel makes the call. Its effect is not part of the search, unless the list says that it has
-/// none.
+/// The kernel makes the call. Its effect is not part of the search, unless the list says that it
+/// has none.
 fn pass_on(number: i64, operands: [usize; 6], pc: u64) -> i64 {
     match library::system_call(number) {
         Some((name, CallKind::Unmodelled(_))) => calls::note(Text::of(name).bytes(), pc),

@@ -66,8 +66,8 @@ fn sleep_for(nanoseconds: u64, pc: u64) {
     timeouts::time_passes(pc);
 }
 
-/// The running thread sleeps although the process has exited. It goes on as it could have done before
-/// the exit, but not for long: it may do so for ever.
+/// The running thread sleeps although the process has exited. It goes on as it could have done
+/// before the exit, but not for long: it may do so for ever.
 fn sleep_at_exit() {
     if run().me().private.idle_calls >= IDLE_AT_EXIT {
         sched::leave(ThreadStatus::Exited);

@@ -3,18 +3,18 @@
 //! The kernel's timers would go off at times that no schedule controls.
 //!
 //! A timer whose signal every thread has blocked can go off at any moment, and only waiting for the
-//! signal tells when: a thread that waits for it can go on while the timer is armed. So all orders are
-//! explored. Arming such a timer is a transition on the pending signals.
+//! signal tells when: a thread that waits for it can go on while the timer is armed. So all orders
+//! are explored. Arming such a timer is a transition on the pending signals.
 //!
-//! In a program with handlers a timer whose signal some thread accepts has couriers
-//! ([`couriers`]), and goes off at any moment between being armed and being disarmed: real time may
-//! pass anywhere. A thread that has slept beyond it goes on only when it has gone off. A timer that goes
-//! off again and again does so at any moment only for the first time; later, when a thread has slept
-//! beyond it, or when no thread can go on otherwise. That is named.
+//! In a program with handlers a timer whose signal some thread accepts has couriers ([`couriers`]),
+//! and goes off at any moment between being armed and being disarmed: real time may pass anywhere.
+//! A thread that has slept beyond it goes on only when it has gone off. A timer that goes off again
+//! and again does so at any moment only for the first time; later, when a thread has slept beyond
+//! it, or when no thread can go on otherwise. That is named.
 //!
 //! Timers of descriptors go off when a thread has slept beyond them, or when no thread can go on
-//! otherwise: an armed timer is an event that can still happen, so the threads are not in a deadlock.
-//! Other moments are not explored, which is named.
+//! otherwise: an armed timer is an event that can still happen, so the threads are not in a
+//! deadlock. Other moments are not explored, which is named.
 
 use raddle_vocab::io::SIGNALS;
 use raddle_vocab::policy::MAX_THREADS;
@@ -90,8 +90,8 @@ impl Timer {
     const NONE: Timer =
         Timer { effect: Effect::None, at: 0, interval: 0, setting: 0, rests: false, target: None, value: 0 };
 
-    /// Whether it is armed and may go off. When the process has exited, threads go on as they could have
-    /// before, and so do timers; but one that goes off again and again would do so for ever.
+    /// Whether it is armed and may go off. When the process has exited, threads go on as they could
+    /// have before, and so do timers; but one that goes off again and again would do so for ever.
     fn can_go_on(&self) -> bool {
         self.at != 0 && !(self.rests && run().exit.is_some())
     }
@@ -115,8 +115,8 @@ impl Timers {
     /// None.
     pub const NEW: Timers = Timers { all: [Timer::NONE; MOST], used: false, last: 0 };
 
-    /// The timer that goes off next. One that sends what all threads have blocked does so when a thread
-    /// wants it.
+    /// The timer that goes off next. One that sends what all threads have blocked does so when a
+    /// thread wants it.
     fn next(&self) -> Option<usize> {
         let goes_off = |&index: &usize| {
             let timer = &self.all[index];
@@ -206,8 +206,8 @@ fn takers_of(timer: &Timer, signal: i32) -> ([u16; MAX_THREADS], usize) {
     }
 }
 
-/// Whether couriers deliver the signal of the timer: it is armed, a thread accepts the signal, and there
-/// is a handler.
+/// Whether couriers deliver the signal of the timer: it is armed, a thread accepts the signal, and
+/// there is a handler.
 fn is_delivered(timer: &Timer) -> bool {
     let Effect::Signal(signal @ 1..=64) = timer.effect else { return false };
     couriers::in_use()
@@ -386,8 +386,8 @@ fn left(index: usize) -> libc::itimerspec {
     libc::itimerspec { it_interval: parts(timer.interval), it_value: parts(rest) }
 }
 
-/// Names what is not explored of a timer that is armed or disarmed: whether it has gone off before, and
-/// when it goes off, unless a thread that waits for its signal decides that.
+/// Names what is not explored of a timer that is armed or disarmed: whether it has gone off before,
+/// and when it goes off, unless a thread that waits for its signal decides that.
 fn name_limit(index: usize, arms: bool) {
     let timer = &run().timers.all[index];
     let is_waited_for = matches!(timer.effect, Effect::Signal(signal) if all_block(signal));

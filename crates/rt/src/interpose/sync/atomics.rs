@@ -193,8 +193,8 @@ fn continues(pc: u64) -> u8 {
     if callers::continues_sequences(pc) { CONTINUES } else { 0 }
 }
 
-/// An operation that reads the store that the schedule says, and returns what that holds. It may put another
-/// value right behind it. Words of 16 bytes have only their last store.
+/// An operation that reads the store that the schedule says, and returns what that holds. It may
+/// put another value right behind it. Words of 16 bytes have only their last store.
 #[inline(never)]
 fn weak<W: Word>(op: &AnnouncedOp, then: impl Fn(W) -> Option<W>, detail: UpdateDetail) -> W {
     run().me().private.detail = detail;

@@ -67,7 +67,8 @@ fn is_queued(tid: usize, address: u64) -> bool {
     matches!(run().fibers[tid].wait, WaitStage::Queued { obj, .. } if obj == address)
 }
 
-/// The mutex that a thread in a queue has released. Its pending operation may be one of cancellation.
+/// The mutex that a thread in a queue has released. Its pending operation may be one of
+/// cancellation.
 fn mutex_of(tid: usize) -> Option<u64> {
     match run().fibers[tid].wait {
         WaitStage::Queued { mutex, .. } => Some(mutex),
@@ -204,7 +205,8 @@ fn resume_and_lock(address: u64, mutex: u64, deadline: u64, pc: u64) -> i32 {
     let code = mutex::lock(mutex, pc);
     run().me().wait = WaitStage::None;
     if timed_out {
-        // What others do before this thread has the mutex is seen by its next look at what it waits for.
+        // What others do before this thread has the mutex is seen by its next look at what it waits
+        // for.
         timeouts::timed_out(&op, deadline);
     }
     if code == 0 && timed_out { libc::ETIMEDOUT } else { code }

@@ -2,9 +2,9 @@
 //! another store than the last one.
 //!
 //! The runtime knows no memory model. A schedule says how many stores stand behind the one that an
-//! operation reads, or behind the place of its own; without a word that is none. Memory holds the last
-//! store. If it does not, something else has written there, and the history begins anew with what it
-//! holds.
+//! operation reads, or behind the place of its own; without a word that is none. Memory holds the
+//! last store. If it does not, something else has written there, and the history begins anew with
+//! what it holds.
 
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -30,8 +30,8 @@ pub fn are_kept() -> bool {
 }
 
 fn histories() -> Option<&'static Histories> {
-    // SAFETY: null, or within the shared file, which stays mapped and which no other process of this
-    // target uses while this one runs. All of it are atomics, of which any bits are a value.
+    // SAFETY: null, or within the shared file, which stays mapped and which no other process of
+    // this target uses while this one runs. All of it are atomics, of which any bits are a value.
     unsafe { process().histories.as_ref() }
 }
 

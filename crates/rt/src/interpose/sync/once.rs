@@ -46,7 +46,8 @@ pub fn can_begin(op: &AnnouncedOp) -> bool {
     *progress(op) != RUNNING
 }
 
-/// Where stores have histories, the first byte of a guard is an atomic object like others, and does not tell.
+/// Where stores have histories, the first byte of a guard is an atomic object like others, and does
+/// not tell.
 fn is_finished(op: &AnnouncedOp) -> bool {
     if histories::are_kept() {
         return *progress(op) == FINISHED;

@@ -53,8 +53,8 @@ pub type Affinity = [u8; KEPT];
 /// Of a thread that has not asked for any.
 pub const NOT_ASKED: Affinity = [0; KEPT];
 
-/// A new thread may use what its creator may. Nothing is read or written while no thread has asked for
-/// anything.
+/// A new thread may use what its creator may. Nothing is read or written while no thread has asked
+/// for anything.
 pub fn inherit(parent: usize, child: usize) {
     if run().has_affinities {
         *affinities(child) = *affinities(parent);

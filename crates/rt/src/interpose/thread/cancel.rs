@@ -116,9 +116,9 @@ pub fn in_queue(cond: u64, pc: u64) {
 }
 
 /// The part of a condition wait after its second half. A thread that was woken by a signal does not
-/// act on a request in this wait: the signal would be lost to other waiters. It looks for a request all
-/// the same: whether one comes before or behind the end of the wait makes a difference to the thread
-/// that requests.
+/// act on a request in this wait: the signal would be lost to other waiters. It looks for a request
+/// all the same: whether one comes before or behind the end of the wait makes a difference to the
+/// thread that requests.
 pub fn after_queue(pc: u64) {
     let requested = is_requested(pc);
     let cancel = &mut run().me().private.cancel;

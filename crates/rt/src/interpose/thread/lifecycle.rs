@@ -137,8 +137,8 @@ pub extern "C" fn create(
     0
 }
 
-/// Main creates the thread of a scripted party, which is none of the program's: it is never joined, and
-/// gets no signals.
+/// Main creates the thread of a scripted party, which is none of the program's: it is never joined,
+/// and gets no signals.
 pub fn create_party(party: Party, number: usize) {
     let mut op = AnnouncedOp::new(OpKind::Create, party.place(0), 0, 0);
     sched::arrive(op);
@@ -185,9 +185,9 @@ fn takes_over(former: usize, tid: usize) {
     run.fibers[tid].private.large_mapped_bytes = run.fibers[former].private.large_mapped_bytes;
 }
 
-/// A slot for a new thread, and the thread that has used it before, if there is one. Only slots of threads
-/// that the creator itself has joined are used again: otherwise addresses would depend on other
-/// threads.
+/// A slot for a new thread, and the thread that has used it before, if there is one. Only slots of
+/// threads that the creator itself has joined are used again: otherwise addresses would depend on
+/// other threads.
 fn take_slot() -> (usize, Option<usize>) {
     let run = run();
     let former = run.me().private.reusable as usize;
@@ -292,8 +292,8 @@ fn wait_for_all() -> ! {
     unsafe { end::exit_process(0) }
 }
 
-/// Whether the thread is main, has ended, and waits for the others. A poll of a life word may be taken
-/// for the read of a spin loop.
+/// Whether the thread is main, has ended, and waits for the others. A poll of a life word may be
+/// taken for the read of a spin loop.
 pub fn is_waiting_main(tid: usize) -> bool {
     let fiber = &run().fibers[tid];
     fiber.private.over && matches!(fiber.status, ThreadStatus::Pending | ThreadStatus::AtSpinRead)

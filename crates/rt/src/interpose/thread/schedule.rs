@@ -1,7 +1,8 @@
-//! Scheduling policies and priorities of threads, by the rules of Linux. The host decides the schedule, so
-//! they have no effect but for what the program is told: what a thread was given is stored here, and
-//! never passed to the kernel. Whether the program may raise a priority follows from its capabilities
-//! and limits, as in the kernel. A call that reads or changes what belongs to a thread is a transition.
+//! Scheduling policies and priorities of threads, by the rules of Linux. The host decides the
+//! schedule, so they have no effect but for what the program is told: what a thread was given is
+//! stored here, and never passed to the kernel. Whether the program may raise a priority follows
+//! from its capabilities and limits, as in the kernel. A call that reads or changes what belongs to
+//! a thread is a transition.
 
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -239,8 +240,8 @@ pub fn parameter_of(number: i32, into: *mut libc::sched_param, pc: u64) -> i64 {
     0
 }
 
-/// `getpriority` as the kernel's call: 20 minus what the library returns. Priorities of groups and users
-/// are not modelled.
+/// `getpriority` as the kernel's call: 20 minus what the library returns. Priorities of groups and
+/// users are not modelled.
 pub fn priority_of(which: i32, who: i32, pc: u64) -> i64 {
     if which != libc::PRIO_PROCESS as i32 {
         calls::note(b"getpriority", pc);

@@ -151,7 +151,8 @@ impl Address {
         host == one || host[..13] == [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127]
     }
 
-    /// An address that stands for all of the machine's is that of the loopback, for one that connects.
+    /// An address that stands for all of the machine's is that of the loopback, for one that
+    /// connects.
     pub fn as_target(mut self) -> Address {
         if self.family() != libc::AF_UNIX && self.is_any() {
             let loopback = Address::loopback(self.family(), self.port());
@@ -160,8 +161,8 @@ impl Address {
         self
     }
 
-    /// Whether two of the Internet protocols stand for the same host, or one of them for all. One for
-    /// all of the older protocol's does not stand for the newer one's.
+    /// Whether two of the Internet protocols stand for the same host, or one of them for all. One
+    /// for all of the older protocol's does not stand for the newer one's.
     pub fn meets(&self, other: &Address) -> bool {
         let covers = |any: &Address, other: &Address| {
             let is_old = |address: &Address| address.host()[10..12] == [0xff, 0xff] && address.host()[..10] == [0; 10];

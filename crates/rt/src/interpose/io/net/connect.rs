@@ -227,7 +227,8 @@ pub fn reset(index: usize, error: i32) {
     queues::notify_socket(index, Notice::All);
 }
 
-/// The socket takes no more connections: those that wait are reset, each in a transition of its own.
+/// The socket takes no more connections: those that wait are reset, each in a transition of its
+/// own.
 pub fn stop_listening(index: usize, pc: u64) {
     socket(index).phase = SocketPhase::Fresh;
     while let Some(end) = accept(index) {

@@ -1,5 +1,5 @@
-//! The state of all sockets as numbers, for the key of a state. The number of a socket depends on the
-//! order in which threads made theirs, so sockets are named by what they stand for.
+//! The state of all sockets as numbers, for the key of a state. The number of a socket depends on
+//! the order in which threads made theirs, so sockets are named by what they stand for.
 
 use raddle_vocab::policy::mix;
 

@@ -1,4 +1,5 @@
-//! `sendmsg` and `recvmsg`. What is sent beside the bytes (descriptors, credentials) is not modelled.
+//! `sendmsg` and `recvmsg`. What is sent beside the bytes (descriptors, credentials) is not
+//! modelled.
 
 use super::data::{self, Pieces};
 use crate::interpose::buffers::writes;

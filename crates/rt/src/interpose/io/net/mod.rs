@@ -1,6 +1,6 @@
 //! Sockets between threads of the program. They are wholly the runtime's: what is sent, queued and
-//! ready is state of the run, and the kernel has no part in it. The kernel's socket of a descriptor is
-//! never bound nor connected. It only reserves the number, and keeps flags and options.
+//! ready is state of the run, and the kernel has no part in it. The kernel's socket of a descriptor
+//! is never bound nor connected. It only reserves the number, and keeps flags and options.
 //!
 //! What an operation touches (see `raddle_vocab::io`):
 //!
@@ -11,8 +11,8 @@
 //! | on a socket that is bound, `accept` | its port or name |
 //! | `bind`, `connect`, `sendto` | the socket, and the port or name that is given |
 //!
-//! All ports of one number are one thing, whatever the host is. What a socket is ready for is asked of
-//! the socket. An address of another machine leads to the kernel, and the report says so.
+//! All ports of one number are one thing, whatever the host is. What a socket is ready for is asked
+//! of the socket. An address of another machine leads to the kernel, and the report says so.
 
 pub mod address;
 mod calls;
@@ -331,8 +331,8 @@ impl SocketCall {
         run().me().private.socket = 0;
     }
 
-    /// As [`SocketCall::turn`], for a wait that a signal handler may interrupt; fails with `EINTR` if one
-    /// has ended it.
+    /// As [`SocketCall::turn`], for a wait that a signal handler may interrupt; fails with `EINTR`
+    /// if one has ended it.
     fn interruptible_turn(&self, events: i16) -> Result<(), overlay::Errno> {
         if events != 0 {
             couriers::begin_call(InterruptibleCall::Restarts, self.pc);
@@ -431,8 +431,8 @@ fn abandon(index: usize) {
     }
 }
 
-/// A call on a socket whose effect is not modelled: the run ends here, because what follows would not
-/// be what the program does.
+/// A call on a socket whose effect is not modelled: the run ends here, because what follows would
+/// not be what the program does.
 pub fn gives_up(name: &[u8], pc: u64) -> ! {
     unmodelled::note(name, pc);
     sched::finish(RunStatus::Cut, 0)

@@ -1,6 +1,6 @@
-//! Looking up hosts: the names of peers have the addresses of their scripts. Addresses that are written
-//! out, and the machine itself, need no look-up. For other names the network is asked, which is not
-//! modelled.
+//! Looking up hosts: the names of peers have the addresses of their scripts. Addresses that are
+//! written out, and the machine itself, need no look-up. For other names the network is asked,
+//! which is not modelled.
 
 use core::ffi::{CStr, c_char, c_void};
 

@@ -1,11 +1,11 @@
 //! The other side of a connection: threads of the runtime that follow the scripts of the host
-//! (`raddle_wire::script`). What such a party does are transitions on sockets, as those of the program
-//! are.
+//! (`raddle_wire::script`). What such a party does are transitions on sockets, as those of the
+//! program are.
 //!
-//! A step of a party is enabled only when it can be done as a whole: a client connects when the program
-//! listens; `expect` takes its bytes when all are there, or when it is certain that they never will be.
-//! So a party adds one transition for each line of its script. What it has not taken stays in the buffer
-//! of its socket; where that is full, the party takes what is there.
+//! A step of a party is enabled only when it can be done as a whole: a client connects when the
+//! program listens; `expect` takes its bytes when all are there, or when it is certain that they
+//! never will be. So a party adds one transition for each line of its script. What it has not taken
+//! stays in the buffer of its socket; where that is full, the party takes what is there.
 
 use core::ffi::CStr;
 
@@ -57,8 +57,8 @@ pub enum PartyWait {
 
 /// The scripts; empty if the host has given none.
 fn scripts() -> &'static Scripts {
-    // SAFETY: the file has at least this part, is mapped for ever, and the host does not change it after
-    // the start.
+    // SAFETY: the file has at least this part, is mapped for ever, and the host does not change it
+    // after the start.
     unsafe { &*process().file.add(script::OFFSET).cast::<Scripts>() }
 }
 

@@ -122,8 +122,8 @@ pub fn can_go_on(index: usize, events: i16) -> bool {
     }
 }
 
-/// Adds what is known of the sockets and the port that a thing stands for. What several of them would be
-/// asked for is not known.
+/// Adds what is known of the sockets and the port that a thing stands for. What several of them
+/// would be asked for is not known.
 pub fn add_readiness(thing: u32, found: &mut Readiness) {
     let of_thing = || all().filter(move |&index| socket(index).thing == thing);
     for end in [0, 1] {

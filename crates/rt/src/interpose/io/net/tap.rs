@@ -1,6 +1,7 @@
-//! Writes down what the program's connections carry (`raddle run --record-peers`). The sockets are the
-//! kernel's then. Each entry is written by one system call to a file that is opened for it: a program
-//! may close all descriptors that it does not know, and processes that it forks write entries as well.
+//! Writes down what the program's connections carry (`raddle run --record-peers`). The sockets are
+//! the kernel's then. Each entry is written by one system call to a file that is opened for it: a
+//! program may close all descriptors that it does not know, and processes that it forks write
+//! entries as well.
 
 use core::ffi::c_void;
 
@@ -90,8 +91,8 @@ fn put(entry_kind: u32, descriptor: i32, socket: u64, pieces: &[libc::iovec], le
 fn append(vector: &[libc::iovec]) {
     let path = party::log_path().as_ptr();
     let flags = libc::O_WRONLY | libc::O_APPEND | libc::O_CLOEXEC;
-    // SAFETY: the path ends with a zero; the pieces are a local and memory that the program has passed to
-    // a call that succeeded.
+    // SAFETY: the path ends with a zero; the pieces are a local and memory that the program has
+    // passed to a call that succeeded.
     unsafe {
         let file = syscall!(libc::SYS_openat, libc::AT_FDCWD, path, flags, 0);
         if file >= 0 {
@@ -161,7 +162,8 @@ pub fn accepted(descriptor: i32) {
     }
 }
 
-/// The program has bound a socket to this address. Where it leaves the port to the system, it is noted.
+/// The program has bound a socket to this address. Where it leaves the port to the system, it is
+/// noted.
 pub fn bound(descriptor: i32, address: *const c_void, len: u32) {
     if is_on() {
         let given = Written::given(address, len);

@@ -1,10 +1,10 @@
 //! The file system as one run sees it: the real one, and above it what the run has changed.
 //!
 //! Nothing real changes. An object (file, directory, link, pipe) that the run has made, changed,
-//! moved or removed has a *node* here. A directory in which the run has changed a name has *entries*
-//! for these names: each leads to a node, or says that the name is gone. All other names are those
-//! of the real directory. Contents of changed files are in memory files. All of it is state of the
-//! run, so it is gone when the run is restored; the memory files are closed then.
+//! moved or removed has a *node* here. A directory in which the run has changed a name has
+//! *entries* for these names: each leads to a node, or says that the name is gone. All other names
+//! are those of the real directory. Contents of changed files are in memory files. All of it is
+//! state of the run, so it is gone when the run is restored; the memory files are closed then.
 //!
 //! One walk along a path serves every call ([`walk`]). It follows symbolic links and `..` step by
 //! step, because any part of a path may lead from a node to a real directory or back. A real object
@@ -284,8 +284,8 @@ pub fn memory_file() -> Result<i32, Errno> {
     held
 }
 
-/// A number for a new file that depends only on the running thread's own history, apart from those of
-/// real files.
+/// A number for a new file that depends only on the running thread's own history, apart from those
+/// of real files.
 fn new_number() -> u64 {
     let me = run().me();
     me.channels += 1;

@@ -1,5 +1,5 @@
-//! Named pipes that a run has made. The kernel's pipe is made with the first descriptor, and is held
-//! by a descriptor without access, which counts as none of its ends.
+//! Named pipes that a run has made. The kernel's pipe is made with the first descriptor, and is
+//! held by a descriptor without access, which counts as none of its ends.
 
 use raddle_wire::limit;
 

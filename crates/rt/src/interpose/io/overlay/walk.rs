@@ -314,7 +314,8 @@ fn is_magic(link: &FileObject) -> bool {
     if link.node != 0 {
         return false;
     }
-    // SAFETY: an all-zero value may be overwritten by the kernel, which is asked about a descriptor.
+    // SAFETY: an all-zero value may be overwritten by the kernel, which is asked about a
+    // descriptor.
     unsafe {
         let mut system: libc::statfs = core::mem::zeroed();
         syscall!(libc::SYS_fstatfs, link.descriptor, &raw mut system) == 0 && system.f_type == PROC_SUPER_MAGIC
