@@ -11,16 +11,15 @@ mod records;
 mod tests;
 mod thread;
 
-use raddle_model::object::{OpTraits, ThreadOp, UnpackError};
-use raddle_model::weak::AtomicDetail;
+use raddle_model::object::{OpTraits, UnpackError};
 use raddle_model::{
-    Access, AccessKind, Event, EventName, Execution, FailingValue, HeldRead, Incident, IncidentKind, Op,
-    Operation as _, Pending, PendingState, StateKey, ThreadInfo,
+    Access, AccessKind, EventName, Execution, FailingValue, HeldRead, Incident, IncidentKind, Pending, PendingState,
+    ThreadInfo,
 };
 use raddle_vocab::handler;
 use raddle_vocab::party::Party;
 use raddle_vocab::policy::MAX_THREADS;
-use raddle_vocab::{Failure, MappingChange, MemOrder, Misuse, OpKind, Outcome, RunStatus, Words};
+use raddle_vocab::{Failure, Misuse, OpKind, RunStatus};
 use raddle_wire::record::{self, flag};
 use rustc_hash::FxHashMap;
 

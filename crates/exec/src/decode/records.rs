@@ -1,8 +1,10 @@
 //! What one record says.
 
-use raddle_model::object::{OpTraits, ThreadOp};
+use raddle_model::object::ThreadOp;
 use raddle_model::weak::AtomicDetail;
-use raddle_model::{Access, AccessKind, Event, Execution, HeldRead, Op, Pending, PendingState, StateKey};
+use raddle_model::{
+    Access, AccessKind, Event, Execution, HeldRead, Op, Operation as _, Pending, PendingState, StateKey,
+};
 use raddle_vocab::{MappingChange, MemOrder, OpKind, Outcome, Words};
 use raddle_wire::record::{self, flag};
 
