@@ -4,7 +4,7 @@
 // findings: 10
 // finding: data-race detail=read-write var=block
 // finding: data-race detail=read-write var=name[0]
-// finding: data-race detail=read-write var=processors
+// finding: data-race detail=read-write var=processors[0]
 // finding: data-race detail=read-write var=attributes
 // finding: data-race detail=read-write var=position
 // finding: data-race detail=read-write var=option

@@ -4,8 +4,9 @@ use core::ffi::c_char;
 
 use super::called::called;
 use super::{changes, counts, reads, reads_text, writes, writes_text};
-use crate::interpose::before::before;
+use crate::interpose::before::{Arguments, before};
 use crate::library;
+use crate::restore::snapshot::touch;
 use crate::syscall::libc_real::real;
 
 /// Bytes of what the calls fill in.
@@ -16,6 +17,10 @@ const PATTERN: usize = size_of::<libc::regex_t>();
 const MATCH: usize = size_of::<libc::regmatch_t>();
 /// Texts that a record of a database leads to.
 const TEXTS: usize = 5;
+/// What a page of memory has, by `mincore`.
+const PAGE: usize = 4096;
+/// The two pointers with which an element of a list begins.
+const LINKS: usize = 2 * size_of::<usize>();
 
 before! {
     sigemptyset sigfillset => |a, pc| writes(a[0], SET, pc);
@@ -46,7 +51,35 @@ before! {
     pthread_getcpuclockid clock_getcpuclockid => |a, pc| writes(a[1], 4, pc);
     initstate_r => |a, pc| { writes(a[1], a[2], pc); writes(a[3], 48, pc); };
     dladdr => |a, pc| writes(a[1], size_of::<libc::Dl_info>(), pc);
+    mincore => |a, pc| kernel_writes(a[2], a[1].div_ceil(PAGE), pc);
+    sched_rr_get_interval => |a, pc| kernel_writes(a[1], size_of::<libc::timespec>(), pc);
+    gcvt qgcvt => |a, pc| writes(a[1], 1, pc);
+    ecvt_r fcvt_r qecvt_r qfcvt_r => |a, pc| {
+        writes(a[1], 4, pc);
+        writes(a[2], 4, pc);
+        writes(a[3], 1, pc);
+    };
+    argz_append => |a, pc| { reads(a[2], a[3], pc); changes_argz(a, pc); };
+    argz_add argz_add_sep => |a, pc| { reads_text(a[2], pc); changes_argz(a, pc); };
+    fnmatch => |a, pc| { reads_text(a[0], pc); reads_text(a[1], pc); };
+    insque => |a, pc| { writes(a[0], LINKS, pc); changes(a[1], size_of::<usize>(), pc); };
+    posix_spawnattr_init => |a, pc| writes(a[0], size_of::<libc::posix_spawnattr_t>(), pc);
+    posix_spawn_file_actions_init => |a, pc| writes(a[0], size_of::<libc::posix_spawn_file_actions_t>(), pc);
     getopt getopt_long getopt_long_only => |_, pc| takes_option(pc);
+}
+
+/// The kernel itself writes these bytes.
+fn kernel_writes(at: usize, bytes: usize, pc: u64) {
+    writes(at, bytes, pc);
+    if counts(at, pc) {
+        touch(at as *mut u8, bytes);
+    }
+}
+
+/// The call replaces a vector of texts and its length.
+fn changes_argz(a: Arguments, pc: u64) {
+    changes(a[0], size_of::<usize>(), pc);
+    changes(a[1], size_of::<usize>(), pc);
 }
 
 unsafe extern "C" {

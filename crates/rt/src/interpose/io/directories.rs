@@ -192,10 +192,12 @@ extern "C" fn read_list_into(stream: *mut c_void, entry: *mut u8, result: *mut *
     match next(own, pc) {
         Err(code) => code,
         Ok(found) => {
+            buffers::writes(result as usize, size_of::<usize>(), pc);
             // SAFETY: the caller passes room for the longest entry, and for the pointer.
             unsafe {
                 if !found.is_null() {
                     let bytes = usize::from(*(found.cast::<u8>().add(16).cast::<u16>()));
+                    buffers::writes(entry as usize, bytes, pc);
                     core::ptr::copy_nonoverlapping(found.cast::<u8>(), entry, bytes);
                 }
                 *result = if found.is_null() { core::ptr::null_mut() } else { entry.cast() };
@@ -340,6 +342,7 @@ fn scan(
         // SAFETY: so many pointers, which the caller's function compares.
         unsafe { libc::qsort(entries as *mut c_void, count, size_of::<usize>(), Some(compare)) };
     }
+    buffers::writes(list as usize, size_of::<usize>(), pc);
     // SAFETY: the caller passes room for the result.
     unsafe { *list = if entries == 0 { heap::malloc_at(size_of::<usize>(), pc) } else { entries } };
     count as i32

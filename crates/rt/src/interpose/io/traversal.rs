@@ -17,6 +17,7 @@ use raddle_wire::limit;
 
 use crate::arch::entry::export;
 use crate::arch::signal;
+use crate::interpose::buffers::{reads_text, writes};
 use crate::interpose::io::calls::{self, private};
 use crate::interpose::io::overlay::overlay;
 use crate::sched::controller::note_limit;
@@ -148,6 +149,8 @@ extern "C" fn find_paths(
     into: *mut c_void,
     pc: u64,
 ) -> i32 {
+    reads_text(pattern as usize, pc);
+    writes(into as usize, size_of::<libc::glob_t>(), pc);
     // SAFETY: passes on what the caller gave.
     traverse(pc, callback as usize, || unsafe {
         hidden::glob(pattern, flags, replaced(callback, on_error as *const ()), into)

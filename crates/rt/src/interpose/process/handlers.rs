@@ -12,7 +12,7 @@ use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use crate::arch::RED_ZONE;
-use crate::arch::entry::{export, hook};
+use crate::arch::entry::export;
 use crate::arch::signal::{self, KernelAction};
 use crate::interpose::buffers::{reads, writes};
 use crate::interpose::io::regular_files::FileAccess;
@@ -367,11 +367,13 @@ fn use_stack(new: Option<&libc::stack_t>, old: Option<&mut libc::stack_t>) -> i3
 }
 
 /// The kernel's alternate stack is the runtime's; each thread of the program has one of its own.
-extern "C" fn set_stack(new: *const libc::stack_t, old: *mut libc::stack_t) -> i32 {
+extern "C" fn set_stack(new: *const libc::stack_t, old: *mut libc::stack_t, pc: u64) -> i32 {
     if !controlled() {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::sigaltstack(new, old) };
     }
+    reads(new as usize, size_of::<libc::stack_t>(), pc);
+    writes(old as usize, size_of::<libc::stack_t>(), pc);
     // SAFETY: null, or the caller passes a stack and room for one.
     match use_stack(unsafe { new.as_ref() }, unsafe { old.as_mut() }) {
         0 => 0,
@@ -393,4 +395,4 @@ export!(sigset, 2 => set_disposition);
 export!(sighold, 1 => hold_signal);
 export!(sigrelse, 1 => release_signal);
 export!(sigignore, 1 => ignore_signal);
-hook!(sigaltstack, 2 => set_stack);
+export!(sigaltstack, 2 => set_stack);

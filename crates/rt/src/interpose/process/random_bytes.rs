@@ -8,6 +8,7 @@ use core::ffi::c_void;
 use raddle_vocab::policy::mix;
 
 use crate::arch::entry::export;
+use crate::interpose::buffers::writes;
 use crate::interpose::io::overlay::{self, Errno};
 use crate::state::{controlled, run};
 use crate::syscall::libc_real::real;
@@ -105,13 +106,12 @@ extern "C" fn next_number(device: *mut c_void, _pc: u64) -> u32 {
 
 export!(_ZNSt13random_device9_M_getvalEv, 1 => next_number);
 
-/// As the C library's function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn getrandom(into: *mut c_void, bytes: usize, flags: u32) -> isize {
+extern "C" fn get_random(into: *mut c_void, bytes: usize, flags: u32, pc: u64) -> isize {
     if !controlled() {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::getrandom(into, bytes, flags) };
     }
+    writes(into as usize, bytes.min(MOST_RANDOM), pc);
     let result = random(into.cast(), bytes, flags);
     if result < 0 {
         set_errno(-result as i32);
@@ -120,12 +120,13 @@ pub unsafe extern "C" fn getrandom(into: *mut c_void, bytes: usize, flags: u32) 
     result as isize
 }
 
-/// As the C library's function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn getentropy(into: *mut c_void, bytes: usize) -> i32 {
+extern "C" fn get_entropy(into: *mut c_void, bytes: usize, pc: u64) -> i32 {
     if !controlled() {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::getentropy(into, bytes) };
+    }
+    if bytes <= MOST_ENTROPY {
+        writes(into as usize, bytes, pc);
     }
     let result = if bytes > MOST_ENTROPY { -i64::from(libc::EIO) } else { random(into.cast(), bytes, 0) };
     if result < 0 {
@@ -134,3 +135,6 @@ pub unsafe extern "C" fn getentropy(into: *mut c_void, bytes: usize) -> i32 {
     }
     0
 }
+
+export!(getrandom, 3 => get_random);
+export!(getentropy, 2 => get_entropy);

@@ -23,6 +23,7 @@ use raddle_wire::limit;
 
 use crate::arch::entry::{export, hook};
 use crate::arch::signal::KernelAction;
+use crate::interpose::buffers::{reads, writes};
 use crate::interpose::io::slots;
 use crate::interpose::io::{descriptors, queues};
 use crate::interpose::process::couriers::{self, Errand, InterruptibleCall, Serial};
@@ -490,7 +491,7 @@ extern "C" fn set_interval(which: i32, new: *const libc::itimerval, old: *mut li
     0
 }
 
-extern "C" fn get_interval(which: i32, old: *mut libc::itimerval) -> i32 {
+extern "C" fn get_interval(which: i32, old: *mut libc::itimerval, pc: u64) -> i32 {
     if !controlled() {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::getitimer(which, old) };
@@ -499,6 +500,7 @@ extern "C" fn get_interval(which: i32, old: *mut libc::itimerval) -> i32 {
         set_errno(libc::EINVAL);
         return -1;
     };
+    writes(old as usize, size_of::<libc::itimerval>(), pc);
     // SAFETY: the caller passes room for the times.
     unsafe { *old = to_val(&left(index)) };
     0
@@ -513,11 +515,13 @@ fn create(effect: Effect, target: Option<u16>, value: usize) -> Option<usize> {
     Some(index)
 }
 
-extern "C" fn create_timer(clock: i32, event: *const libc::sigevent, timer: *mut usize) -> i32 {
+extern "C" fn create_timer(clock: i32, event: *const libc::sigevent, timer: *mut usize, pc: u64) -> i32 {
     if !controlled() {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::timer_create(clock, event, timer) };
     }
+    reads(event as usize, size_of::<libc::sigevent>(), pc);
+    writes(timer as usize, size_of::<usize>(), pc);
     // SAFETY: null, or the caller passes an event.
     let (signal, target, value) = match unsafe { event.as_ref() } {
         None => (libc::SIGALRM, None, 0),
@@ -553,6 +557,8 @@ fn created(timer: usize) -> Option<usize> {
 
 /// Arms the timer as the two calls that take times do.
 fn set(index: usize, flags: i32, new: *const libc::itimerspec, old: *mut libc::itimerspec, pc: u64) -> i32 {
+    reads(new as usize, size_of::<libc::itimerspec>(), pc);
+    writes(old as usize, size_of::<libc::itimerspec>(), pc);
     // SAFETY: the caller passes times, and room for them or null.
     let (new, old) = unsafe { (new.as_ref(), old.as_mut()) };
     let Some(new) = new else {
@@ -580,12 +586,13 @@ extern "C" fn set_timer(
     created(timer).map_or(-1, |index| set(index, flags, new, old, pc))
 }
 
-extern "C" fn get_timer(timer: usize, old: *mut libc::itimerspec) -> i32 {
+extern "C" fn get_timer(timer: usize, old: *mut libc::itimerspec, pc: u64) -> i32 {
     if !controlled() {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::timer_gettime(timer, old) };
     }
     let Some(index) = created(timer) else { return -1 };
+    writes(old as usize, size_of::<libc::itimerspec>(), pc);
     // SAFETY: the caller passes room for the times.
     unsafe { *old = left(index) };
     0
@@ -646,9 +653,10 @@ extern "C" fn set_descriptor(
     }
 }
 
-extern "C" fn get_descriptor(descriptor: i32, old: *mut libc::itimerspec) -> i32 {
+extern "C" fn get_descriptor(descriptor: i32, old: *mut libc::itimerspec, pc: u64) -> i32 {
     match run().timers.of_descriptor(descriptor) {
         Some(index) if controlled() => {
+            writes(old as usize, size_of::<libc::itimerspec>(), pc);
             // SAFETY: the caller passes room for the times.
             unsafe { *old = left(index) };
             0
@@ -696,13 +704,13 @@ extern "C" fn pause(pc: u64) -> i32 {
 
 export!(alarm, 1 => set_alarm);
 export!(setitimer, 3 => set_interval);
-hook!(getitimer, 2 => get_interval);
-hook!(timer_create, 3 => create_timer);
+export!(getitimer, 2 => get_interval);
+export!(timer_create, 3 => create_timer);
 export!(timer_settime, 4 => set_timer);
-hook!(timer_gettime, 2 => get_timer);
+export!(timer_gettime, 2 => get_timer);
 export!(timer_delete, 1 => delete_timer);
 hook!(timer_getoverrun, 1 => overruns);
 hook!(timerfd_create, 2 => create_descriptor);
 export!(timerfd_settime, 4 => set_descriptor);
-hook!(timerfd_gettime, 2 => get_descriptor);
+export!(timerfd_gettime, 2 => get_descriptor);
 export!(pause, 0 => pause);

@@ -19,6 +19,7 @@ use raddle_vocab::{MemOrder, Misuse, OpKind, Outcome};
 use raddle_wire::limit;
 
 use crate::arch::entry::export;
+use crate::interpose::buffers::writes;
 use crate::interpose::sync::cond;
 use crate::interpose::thread::{lifecycle, unwind};
 use crate::sched::controller::note_limit;
@@ -218,19 +219,21 @@ fn exchange(setting: &mut i32, new: i32, old: *mut i32) -> i32 {
     0
 }
 
-extern "C" fn set_state(state: i32, old: *mut i32, _pc: u64) -> i32 {
+extern "C" fn set_state(state: i32, old: *mut i32, pc: u64) -> i32 {
     if !controlled() {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::pthread_setcancelstate(state, old) };
     }
+    writes(old as usize, size_of::<i32>(), pc);
     exchange(&mut run().me().private.cancel.state, state, old)
 }
 
-extern "C" fn set_type(kind: i32, old: *mut i32, _pc: u64) -> i32 {
+extern "C" fn set_type(kind: i32, old: *mut i32, pc: u64) -> i32 {
     if !controlled() {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::pthread_setcanceltype(kind, old) };
     }
+    writes(old as usize, size_of::<i32>(), pc);
     exchange(&mut run().me().private.cancel.kind, kind, old)
 }
 
