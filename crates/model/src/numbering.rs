@@ -8,14 +8,14 @@ const RECENT: usize = 64;
 /// Gives keys numbers from 0 on, in the order in which they come. Runs of one program have the same
 /// few keys again and again, so nearly all of them are found in a table by their low bits.
 #[derive(Clone, Debug)]
-pub struct Numbering {
+pub struct DenseNumbers {
     all: FxHashMap<u64, u32>,
     recent: [(u64, Option<u32>); RECENT],
 }
 
-impl Default for Numbering {
+impl Default for DenseNumbers {
     fn default() -> Self {
-        Numbering { all: FxHashMap::default(), recent: [(0, None); RECENT] }
+        DenseNumbers { all: FxHashMap::default(), recent: [(0, None); RECENT] }
     }
 }
 
@@ -25,7 +25,7 @@ fn slot(key: u64) -> usize {
     (key ^ key >> 3 ^ key >> 12) as usize % RECENT
 }
 
-impl Numbering {
+impl DenseNumbers {
     /// The number of the key, if it has one.
     #[must_use]
     #[inline]
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn keys_keep_their_numbers() {
-        let mut numbers = Numbering::default();
+        let mut numbers = DenseNumbers::default();
         assert_eq!(numbers.get(0), None);
         // All of them in one place of the table, and among them the key of an empty place.
         let keys: Vec<u64> = (0..100).map(|key| key << 40).collect();

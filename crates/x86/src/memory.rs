@@ -9,9 +9,9 @@ use crate::LONGEST;
 
 /// Where an operand of memory is: `base + index * scale + displacement`, in a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct OperandPlace {
     /// The segment register, if it has a base address of its own.
-    pub segment: Option<Segment>,
+    pub segment: Option<OperandSegment>,
     /// Number of the register.
     pub base: Option<u8>,
     /// Number of the register, and the log2 of what it is multiplied by.
@@ -24,7 +24,7 @@ pub struct Place {
 
 /// Segments that do not begin at 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Segment {
+pub enum OperandSegment {
     /// Thread-local storage.
     Fs,
     /// The other one.
@@ -33,7 +33,7 @@ pub enum Segment {
 
 /// What an instruction does to its operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
+pub enum OperandAccess {
     /// Reads it.
     Load,
     /// Writes it.
@@ -50,11 +50,11 @@ pub struct MemoryInstruction {
     /// Bytes of the instruction.
     pub length: u8,
     /// Where the operand is.
-    pub place: Place,
+    pub place: OperandPlace,
     /// log2 of the operand's bytes.
     pub log_size: u8,
     /// What is done to it.
-    pub access: Access,
+    pub access: OperandAccess,
     /// Whether it is atomic: with the prefix LOCK, or an exchange.
     pub is_locked: bool,
     /// Whether it is an exchange with this register.
@@ -74,7 +74,7 @@ struct Prefixes {
     narrow: bool,
     locked: bool,
     rex: Option<u8>,
-    segment: Option<Segment>,
+    segment: Option<OperandSegment>,
 }
 
 /// What is known of an instruction.
@@ -103,8 +103,8 @@ pub fn memory_instruction(bytes: &[u8]) -> Option<Recognised> {
         match opcode {
             0x66 => prefixes.narrow = true,
             0xf0 => prefixes.locked = true,
-            0x64 => prefixes.segment = Some(Segment::Fs),
-            0x65 => prefixes.segment = Some(Segment::Gs),
+            0x64 => prefixes.segment = Some(OperandSegment::Fs),
+            0x65 => prefixes.segment = Some(OperandSegment::Gs),
             0x26 | 0x2e | 0x36 | 0x3e => {}
             _ => break,
         }
@@ -125,7 +125,7 @@ pub fn memory_instruction(bytes: &[u8]) -> Option<Recognised> {
         return None;
     }
     let rex = prefixes.rex.unwrap_or(0);
-    let mut place = Place {
+    let mut place = OperandPlace {
         segment: prefixes.segment,
         base: Some(low | (rex & 1) << 3),
         index: None,
@@ -187,7 +187,7 @@ pub fn memory_instruction(bytes: &[u8]) -> Option<Recognised> {
 }
 
 struct Known {
-    access: Access,
+    access: OperandAccess,
     log_size: u8,
     /// Bytes of constant behind the operand.
     constant: u8,
@@ -204,13 +204,13 @@ impl Prefixes {
     }
 }
 
-fn known(access: Access, log_size: u8, constant: u8) -> Option<Known> {
+fn known(access: OperandAccess, log_size: u8, constant: u8) -> Option<Known> {
     Some(Known { access, log_size, constant, exchanges: false })
 }
 
 /// Instructions of one byte of opcode.
 fn ordinary(opcode: u8, middle: u8, prefixes: Prefixes) -> Option<Known> {
-    use Access::{Load, Store, Update};
+    use OperandAccess::{Load, Store, Update};
     let wide = prefixes.log_size();
     let size = if opcode & 1 == 0 { 0 } else { wide };
     let whole_constant = 1 << wide.min(2);
@@ -242,7 +242,7 @@ fn ordinary(opcode: u8, middle: u8, prefixes: Prefixes) -> Option<Known> {
 
 /// Instructions whose opcode begins with 0x0f.
 fn extended(opcode: u8, middle: u8, prefixes: Prefixes) -> Option<Known> {
-    use Access::{CompareExchange, Load, Store, Update};
+    use OperandAccess::{CompareExchange, Load, Store, Update};
     let wide = prefixes.log_size();
     let size = if opcode & 1 == 0 { 0 } else { wide };
     match opcode {
@@ -323,40 +323,40 @@ mod tests {
 
     #[test]
     fn what_is_done_to_the_operand() {
-        let cases: [(&[u8], Access, u8, bool); 17] = [
+        let cases: [(&[u8], OperandAccess, u8, bool); 17] = [
             // lock xadd %eax,0x2f08(%rip)
-            (&[0xf0, 0x0f, 0xc1, 0x05, 8, 0x2f, 0, 0], Access::Update, 2, true),
+            (&[0xf0, 0x0f, 0xc1, 0x05, 8, 0x2f, 0, 0], OperandAccess::Update, 2, true),
             // lock cmpxchg %rdx,(%rdi)
-            (&[0xf0, 0x48, 0x0f, 0xb1, 0x17], Access::CompareExchange, 3, true),
+            (&[0xf0, 0x48, 0x0f, 0xb1, 0x17], OperandAccess::CompareExchange, 3, true),
             // lock cmpxchg16b (%rdi)
-            (&[0xf0, 0x48, 0x0f, 0xc7, 0x0f], Access::CompareExchange, 4, true),
+            (&[0xf0, 0x48, 0x0f, 0xc7, 0x0f], OperandAccess::CompareExchange, 4, true),
             // xchg %al,(%rdx)
-            (&[0x86, 0x02], Access::Update, 0, true),
+            (&[0x86, 0x02], OperandAccess::Update, 0, true),
             // lock addw $0x1234,0x8(%rsp)
-            (&[0xf0, 0x66, 0x81, 0x44, 0x24, 8, 0x34, 0x12], Access::Update, 1, true),
+            (&[0xf0, 0x66, 0x81, 0x44, 0x24, 8, 0x34, 0x12], OperandAccess::Update, 1, true),
             // lock btsl $3,(%rdi)
-            (&[0xf0, 0x0f, 0xba, 0x2f, 3], Access::Update, 2, true),
+            (&[0xf0, 0x0f, 0xba, 0x2f, 3], OperandAccess::Update, 2, true),
             // mov 0x10(%rax,%r9,8),%rcx
-            (&[0x4a, 0x8b, 0x4c, 0xc8, 0x10], Access::Load, 3, false),
+            (&[0x4a, 0x8b, 0x4c, 0xc8, 0x10], OperandAccess::Load, 3, false),
             // mov %eax,(%rdi)
-            (&[0x89, 0x07], Access::Store, 2, false),
+            (&[0x89, 0x07], OperandAccess::Store, 2, false),
             // movl $1,0x0(%rip)
-            (&[0xc7, 0x05, 0, 0, 0, 0, 1, 0, 0, 0], Access::Store, 2, false),
+            (&[0xc7, 0x05, 0, 0, 0, 0, 1, 0, 0, 0], OperandAccess::Store, 2, false),
             // movq $-1,(%rdi)
-            (&[0x48, 0xc7, 0x07, 0xff, 0xff, 0xff, 0xff], Access::Store, 3, false),
+            (&[0x48, 0xc7, 0x07, 0xff, 0xff, 0xff, 0xff], OperandAccess::Store, 3, false),
             // movzbl 0xf(%rsp),%eax
-            (&[0x0f, 0xb6, 0x44, 0x24, 0x0f], Access::Load, 0, false),
+            (&[0x0f, 0xb6, 0x44, 0x24, 0x0f], OperandAccess::Load, 0, false),
             // cmpl $0,(%rdi)
-            (&[0x83, 0x3f, 0], Access::Load, 2, false),
+            (&[0x83, 0x3f, 0], OperandAccess::Load, 2, false),
             // cmp %eax,(%rdi), cmp (%rdi),%eax
-            (&[0x39, 0x07], Access::Load, 2, false),
-            (&[0x3b, 0x07], Access::Load, 2, false),
+            (&[0x39, 0x07], OperandAccess::Load, 2, false),
+            (&[0x3b, 0x07], OperandAccess::Load, 2, false),
             // testb $1,(%rdi)
-            (&[0xf6, 0x07, 1], Access::Load, 0, false),
+            (&[0xf6, 0x07, 1], OperandAccess::Load, 0, false),
             // incl (%rdi)
-            (&[0xff, 0x07], Access::Update, 2, false),
+            (&[0xff, 0x07], OperandAccess::Update, 2, false),
             // mov %fs:0x28,%rax
-            (&[0x64, 0x48, 0x8b, 0x04, 0x25, 0x28, 0, 0, 0], Access::Load, 3, false),
+            (&[0x64, 0x48, 0x8b, 0x04, 0x25, 0x28, 0, 0, 0], OperandAccess::Load, 3, false),
         ];
         for (bytes, access, log_size, is_locked) in cases {
             let found = memory(bytes);
@@ -367,12 +367,13 @@ mod tests {
     #[test]
     fn where_the_operand_is() {
         let place = memory(&[0x4a, 0x8b, 0x4c, 0xc8, 0xf0]).place;
-        let expected = Place { segment: None, base: Some(0), index: Some((9, 3)), displacement: -16, relative: false };
+        let expected =
+            OperandPlace { segment: None, base: Some(0), index: Some((9, 3)), displacement: -16, relative: false };
         assert_eq!(place, expected);
         let place = memory(&[0xf0, 0x0f, 0xc1, 0x05, 8, 0x2f, 0, 0]).place;
         assert_eq!((place.base, place.displacement, place.relative), (None, 0x2f08, true));
         let place = memory(&[0x64, 0x48, 0x8b, 0x04, 0x25, 0x28, 0, 0, 0]).place;
-        assert_eq!((place.segment, place.base, place.displacement), (Some(Segment::Fs), None, 0x28));
+        assert_eq!((place.segment, place.base, place.displacement), (Some(OperandSegment::Fs), None, 0x28));
         // mov (%r12),%eax and mov 0(%r13),%eax have the forms of rsp and rbp.
         assert_eq!(memory(&[0x41, 0x8b, 0x04, 0x24]).place.base, Some(12));
         assert_eq!(memory(&[0x41, 0x8b, 0x45, 0]).place.base, Some(13));

@@ -13,7 +13,7 @@ const STARTS: [&str; 7] =
 /// Further such names.
 const OTHERS: [&str; 3] = ["__raddle_on_failed_poll", "assume_abort_if_not", "reach_error"];
 /// What the runtime has for itself.
-const OWN: [&str; 1] = ["raddle_future_ready"];
+const OWN: [&str; 2] = ["raddle_future_ready", "raddle_monotonic_allocate"];
 
 /// Public functions that an object defines.
 fn defined(bytes: &[u8]) -> BTreeSet<String> {

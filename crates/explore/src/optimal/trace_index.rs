@@ -5,7 +5,7 @@
 //! is a function of the execution alone; the reuse only saves work.
 
 use raddle_model::depend::{conflict, footprint};
-use raddle_model::numbering::Numbering;
+use raddle_model::numbering::DenseNumbers;
 use raddle_model::object::OrdinaryUse;
 use raddle_model::{
     Cell, ClockTable, Event, EventName, Execution, Footprint, Mode, Operation as _, Pending, PendingState, ThreadPath,
@@ -154,7 +154,7 @@ pub(super) struct TraceIndex {
     touches: Vec<Touch>,
     clocks: ClockTable,
     /// The number of the list of each cell.
-    cells: Numbering,
+    cells: DenseNumbers,
     lists: Vec<CellList>,
     /// Lists that each event is in, to take it out again.
     member: Vec<u32>,
@@ -559,7 +559,7 @@ impl CellList {
     }
 }
 
-fn list_of(cells: &mut Numbering, lists: &mut Vec<CellList>, cell: Cell) -> u32 {
+fn list_of(cells: &mut DenseNumbers, lists: &mut Vec<CellList>, cell: Cell) -> u32 {
     let (list, is_new) = cells.number(cell);
     if is_new {
         lists.push(CellList { entries: Vec::new(), last_write: NONE, last_share: NONE, unusual: 0, uneven: 0 });

@@ -22,7 +22,7 @@ use raddle_vocab::Outcome;
 use raddle_vocab::policy::mix;
 
 use crate::execution::{Event, Execution, FailingValue, Pending, PendingState};
-use crate::numbering::Numbering;
+use crate::numbering::DenseNumbers;
 use crate::object::{Op, Operation as _};
 use crate::thread::{ThreadInfo, ThreadPath};
 use state::Thread;
@@ -75,7 +75,7 @@ pub(crate) enum Space {
 /// replays many executions of one program does not hash its objects again.
 #[derive(Clone, Debug, Default)]
 pub struct SyncState {
-    places: Numbering,
+    places: DenseNumbers,
     states: Vec<State>,
     /// The key of the object at each place. Places follow from the order in which objects were met.
     keys: Vec<u64>,

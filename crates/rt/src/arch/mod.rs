@@ -30,7 +30,7 @@
 //!   [`signal::repeat_system_call`], [`signal::call_instead`]).
 //! * `atomic16`: [`atomic16::exchange_16_if`], compare-exchange of 16 bytes.
 //! * `atomic_code`: instructions of observed programs that the runtime makes
-//!   ([`atomic_code::Instruction`], [`atomic_code::make`], [`atomic_code::enter`]); where no
+//!   ([`atomic_code::AtomicInstruction`], [`atomic_code::make`], [`atomic_code::enter`]); where no
 //!   program is observed, there are none.
 //! * `watched_call`: [`watched_call::call_watched`], which notices when a call is left by
 //!   unwinding.

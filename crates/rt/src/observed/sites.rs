@@ -30,7 +30,7 @@ use raddle_vocab::{OpKind, Outcome};
 use raddle_wire::observed::{AtomicCode, MAX_SITES, NOT_MODELLED, SITE_ADDRESS, TRAP};
 use raddle_wire::{limit, record};
 
-use crate::arch::atomic_code::{self, Instruction, STAND_IN};
+use crate::arch::atomic_code::{self, AtomicInstruction, STAND_IN};
 use crate::arch::code::LONGEST;
 use crate::arch::{PAGE, signal};
 use crate::interpose::sync::histories;
@@ -71,7 +71,7 @@ const WIDEST: usize = 16;
 #[derive(Clone, Copy)]
 struct Site {
     address: u64,
-    instruction: Instruction,
+    instruction: AtomicInstruction,
     stand_in: usize,
     /// The byte that the trap stands for.
     first: u8,
@@ -153,7 +153,7 @@ impl Sites {
     /// False if the instruction cannot be made elsewhere. The code can be written.
     fn put_trap(&mut self, number: usize, address: u64) -> bool {
         let Some(bytes) = code_at(address) else { return false };
-        let Some(instruction) = Instruction::decode(&bytes) else { return false };
+        let Some(instruction) = AtomicInstruction::decode(&bytes) else { return false };
         let stand_in = self.room + PAGE + number * STAND_IN;
         let is_named = atomics().is_in_range(address) && !instruction.is_in_frame();
         self.sites[number] = Some(Site { address, instruction, stand_in, first: bytes[0], is_named });

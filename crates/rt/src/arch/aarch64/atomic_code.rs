@@ -9,9 +9,9 @@ pub const STAND_IN: usize = 32;
 
 /// An instruction that the runtime can make: there is none.
 #[derive(Clone, Copy, Debug)]
-pub enum Instruction {}
+pub enum AtomicInstruction {}
 
-impl Instruction {
+impl AtomicInstruction {
     /// None.
     pub fn decode(_bytes: &[u8; LONGEST]) -> Option<Self> {
         None

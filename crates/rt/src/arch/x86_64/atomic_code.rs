@@ -6,7 +6,7 @@
 //! hands.
 
 use raddle_vocab::policy::mix;
-use raddle_x86::{Access, LONGEST, MemoryInstruction, Recognised, Segment, memory_instruction};
+use raddle_x86::{LONGEST, MemoryInstruction, OperandAccess, OperandSegment, Recognised, memory_instruction};
 
 use super::entry::{ENTERED, Registers};
 use super::signal;
@@ -24,18 +24,18 @@ const FRAME_POINTER: u8 = 5;
 
 /// An instruction that the runtime can make.
 #[derive(Clone, Copy, Debug)]
-pub struct Instruction {
+pub struct AtomicInstruction {
     memory: Option<MemoryInstruction>,
     length: u8,
 }
 
-impl Instruction {
+impl AtomicInstruction {
     /// The one that these bytes begin with, if it can be made elsewhere.
     pub fn decode(bytes: &[u8; LONGEST]) -> Option<Self> {
         match memory_instruction(bytes)? {
-            Recognised::Fence(length) => Some(Instruction { memory: None, length }),
+            Recognised::Fence(length) => Some(AtomicInstruction { memory: None, length }),
             Recognised::Memory(memory) if memory.uses_stack_pointer() => None,
-            Recognised::Memory(memory) => Some(Instruction { memory: Some(memory), length: memory.length }),
+            Recognised::Memory(memory) => Some(AtomicInstruction { memory: Some(memory), length: memory.length }),
         }
     }
 
@@ -51,10 +51,10 @@ impl Instruction {
             return Does::Fence;
         }
         match memory.access {
-            Access::Load => Does::Load,
-            Access::Store => Does::Store,
-            Access::Update => Does::Update,
-            Access::CompareExchange => Does::CompareExchange,
+            OperandAccess::Load => Does::Load,
+            OperandAccess::Store => Does::Store,
+            OperandAccess::Update => Does::Update,
+            OperandAccess::CompareExchange => Does::CompareExchange,
         }
     }
 
@@ -90,9 +90,9 @@ impl Instruction {
         }
         address.wrapping_add(match place.segment {
             // The word at the thread pointer holds its own address.
-            Some(Segment::Fs) => super::tls::thread_pointer(),
+            Some(OperandSegment::Fs) => super::tls::thread_pointer(),
             // Programs of this system have nothing there.
-            Some(Segment::Gs) | None => 0,
+            Some(OperandSegment::Gs) | None => 0,
         })
     }
 
@@ -150,7 +150,7 @@ pub fn has_exchanged(context: &libc::ucontext_t) -> bool {
 /// changes them.
 ///
 /// # Safety
-/// The stand-in was written by [`Instruction::write_stand_in`].
+/// The stand-in was written by [`AtomicInstruction::write_stand_in`].
 pub unsafe fn make(stand_in: usize, context: &mut libc::ucontext_t) {
     // SAFETY: the caller's promise; the registers are those that the function expects.
     unsafe { with_registers(context.uc_mcontext.gregs.as_mut_ptr(), stand_in) };
