@@ -10,7 +10,7 @@ mod decode;
 mod memory;
 
 pub use decode::{LONGEST, decode};
-pub use memory::{MemoryInstruction, OperandAccess, OperandPlace, OperandSegment, Recognised, memory_instruction};
+pub use memory::{MemoryInstruction, MemoryUse, OperandPlace, OperandSegment, Recognised, memory_instruction};
 use raddle_liveness::{Instruction, InstructionSet};
 
 /// The instruction set.

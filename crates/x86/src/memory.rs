@@ -33,7 +33,7 @@ pub enum OperandSegment {
 
 /// What an instruction does to its operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OperandAccess {
+pub enum MemoryUse {
     /// Reads it.
     Load,
     /// Writes it.
@@ -54,7 +54,7 @@ pub struct MemoryInstruction {
     /// log2 of the operand's bytes.
     pub log_size: u8,
     /// What is done to it.
-    pub access: OperandAccess,
+    pub access: MemoryUse,
     /// Whether it is atomic: with the prefix LOCK, or an exchange.
     pub is_locked: bool,
     /// Whether it is an exchange with this register.
@@ -187,7 +187,7 @@ pub fn memory_instruction(bytes: &[u8]) -> Option<Recognised> {
 }
 
 struct Known {
-    access: OperandAccess,
+    access: MemoryUse,
     log_size: u8,
     /// Bytes of constant behind the operand.
     constant: u8,
@@ -204,13 +204,13 @@ impl Prefixes {
     }
 }
 
-fn known(access: OperandAccess, log_size: u8, constant: u8) -> Option<Known> {
+fn known(access: MemoryUse, log_size: u8, constant: u8) -> Option<Known> {
     Some(Known { access, log_size, constant, exchanges: false })
 }
 
 /// Instructions of one byte of opcode.
 fn ordinary(opcode: u8, middle: u8, prefixes: Prefixes) -> Option<Known> {
-    use OperandAccess::{Load, Store, Update};
+    use MemoryUse::{Load, Store, Update};
     let wide = prefixes.log_size();
     let size = if opcode & 1 == 0 { 0 } else { wide };
     let whole_constant = 1 << wide.min(2);
@@ -242,7 +242,7 @@ fn ordinary(opcode: u8, middle: u8, prefixes: Prefixes) -> Option<Known> {
 
 /// Instructions whose opcode begins with 0x0f.
 fn extended(opcode: u8, middle: u8, prefixes: Prefixes) -> Option<Known> {
-    use OperandAccess::{CompareExchange, Load, Store, Update};
+    use MemoryUse::{CompareExchange, Load, Store, Update};
     let wide = prefixes.log_size();
     let size = if opcode & 1 == 0 { 0 } else { wide };
     match opcode {
@@ -323,40 +323,40 @@ mod tests {
 
     #[test]
     fn what_is_done_to_the_operand() {
-        let cases: [(&[u8], OperandAccess, u8, bool); 17] = [
+        let cases: [(&[u8], MemoryUse, u8, bool); 17] = [
             // lock xadd %eax,0x2f08(%rip)
-            (&[0xf0, 0x0f, 0xc1, 0x05, 8, 0x2f, 0, 0], OperandAccess::Update, 2, true),
+            (&[0xf0, 0x0f, 0xc1, 0x05, 8, 0x2f, 0, 0], MemoryUse::Update, 2, true),
             // lock cmpxchg %rdx,(%rdi)
-            (&[0xf0, 0x48, 0x0f, 0xb1, 0x17], OperandAccess::CompareExchange, 3, true),
+            (&[0xf0, 0x48, 0x0f, 0xb1, 0x17], MemoryUse::CompareExchange, 3, true),
             // lock cmpxchg16b (%rdi)
-            (&[0xf0, 0x48, 0x0f, 0xc7, 0x0f], OperandAccess::CompareExchange, 4, true),
+            (&[0xf0, 0x48, 0x0f, 0xc7, 0x0f], MemoryUse::CompareExchange, 4, true),
             // xchg %al,(%rdx)
-            (&[0x86, 0x02], OperandAccess::Update, 0, true),
+            (&[0x86, 0x02], MemoryUse::Update, 0, true),
             // lock addw $0x1234,0x8(%rsp)
-            (&[0xf0, 0x66, 0x81, 0x44, 0x24, 8, 0x34, 0x12], OperandAccess::Update, 1, true),
+            (&[0xf0, 0x66, 0x81, 0x44, 0x24, 8, 0x34, 0x12], MemoryUse::Update, 1, true),
             // lock btsl $3,(%rdi)
-            (&[0xf0, 0x0f, 0xba, 0x2f, 3], OperandAccess::Update, 2, true),
+            (&[0xf0, 0x0f, 0xba, 0x2f, 3], MemoryUse::Update, 2, true),
             // mov 0x10(%rax,%r9,8),%rcx
-            (&[0x4a, 0x8b, 0x4c, 0xc8, 0x10], OperandAccess::Load, 3, false),
+            (&[0x4a, 0x8b, 0x4c, 0xc8, 0x10], MemoryUse::Load, 3, false),
             // mov %eax,(%rdi)
-            (&[0x89, 0x07], OperandAccess::Store, 2, false),
+            (&[0x89, 0x07], MemoryUse::Store, 2, false),
             // movl $1,0x0(%rip)
-            (&[0xc7, 0x05, 0, 0, 0, 0, 1, 0, 0, 0], OperandAccess::Store, 2, false),
+            (&[0xc7, 0x05, 0, 0, 0, 0, 1, 0, 0, 0], MemoryUse::Store, 2, false),
             // movq $-1,(%rdi)
-            (&[0x48, 0xc7, 0x07, 0xff, 0xff, 0xff, 0xff], OperandAccess::Store, 3, false),
+            (&[0x48, 0xc7, 0x07, 0xff, 0xff, 0xff, 0xff], MemoryUse::Store, 3, false),
             // movzbl 0xf(%rsp),%eax
-            (&[0x0f, 0xb6, 0x44, 0x24, 0x0f], OperandAccess::Load, 0, false),
+            (&[0x0f, 0xb6, 0x44, 0x24, 0x0f], MemoryUse::Load, 0, false),
             // cmpl $0,(%rdi)
-            (&[0x83, 0x3f, 0], OperandAccess::Load, 2, false),
+            (&[0x83, 0x3f, 0], MemoryUse::Load, 2, false),
             // cmp %eax,(%rdi), cmp (%rdi),%eax
-            (&[0x39, 0x07], OperandAccess::Load, 2, false),
-            (&[0x3b, 0x07], OperandAccess::Load, 2, false),
+            (&[0x39, 0x07], MemoryUse::Load, 2, false),
+            (&[0x3b, 0x07], MemoryUse::Load, 2, false),
             // testb $1,(%rdi)
-            (&[0xf6, 0x07, 1], OperandAccess::Load, 0, false),
+            (&[0xf6, 0x07, 1], MemoryUse::Load, 0, false),
             // incl (%rdi)
-            (&[0xff, 0x07], OperandAccess::Update, 2, false),
+            (&[0xff, 0x07], MemoryUse::Update, 2, false),
             // mov %fs:0x28,%rax
-            (&[0x64, 0x48, 0x8b, 0x04, 0x25, 0x28, 0, 0, 0], OperandAccess::Load, 3, false),
+            (&[0x64, 0x48, 0x8b, 0x04, 0x25, 0x28, 0, 0, 0], MemoryUse::Load, 3, false),
         ];
         for (bytes, access, log_size, is_locked) in cases {
             let found = memory(bytes);

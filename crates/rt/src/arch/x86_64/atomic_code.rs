@@ -6,7 +6,7 @@
 //! hands.
 
 use raddle_vocab::policy::mix;
-use raddle_x86::{LONGEST, MemoryInstruction, OperandAccess, OperandSegment, Recognised, memory_instruction};
+use raddle_x86::{LONGEST, MemoryInstruction, MemoryUse, OperandSegment, Recognised, memory_instruction};
 
 use super::entry::{ENTERED, Registers};
 use super::signal;
@@ -51,10 +51,10 @@ impl AtomicInstruction {
             return Does::Fence;
         }
         match memory.access {
-            OperandAccess::Load => Does::Load,
-            OperandAccess::Store => Does::Store,
-            OperandAccess::Update => Does::Update,
-            OperandAccess::CompareExchange => Does::CompareExchange,
+            MemoryUse::Load => Does::Load,
+            MemoryUse::Store => Does::Store,
+            MemoryUse::Update => Does::Update,
+            MemoryUse::CompareExchange => Does::CompareExchange,
         }
     }
 
