@@ -1,8 +1,11 @@
-//! The ends of C++ exceptions, and of functions that an exception or a jump ends.
+//! The ends of C++ exceptions and of their texts, and of functions that an exception or a jump ends.
 //!
 //! Handlers and `std::exception_ptr`s own an exception object together. libstdc++ counts the owners
 //! in code without hooks, and the last one to go destroys the object. So each owner that goes is a
 //! read-modify-write of that count: what any owner did with the object happens before its end.
+//!
+//! Copies of a `std::logic_error` or `std::runtime_error` own their text together in the same way, and
+//! those of a `std::filesystem::filesystem_error` its paths.
 //!
 //! The layout is that of libstdc++. In exceptions of libc++abi, the class is not found where it is
 //! looked for.
@@ -34,6 +37,16 @@ const _: () = assert!(core::mem::offset_of!(Head, class) == 80 && size_of::<Head
 const CLASS: u64 = 0x474e_5543_432b_2b00;
 /// The class of an exception whose object lies elsewhere.
 const DEPENDENT: u64 = CLASS | 1;
+
+/// Where an object keeps what its copies own, too.
+mod shared {
+    /// `std::logic_error`, `std::runtime_error`: the text.
+    pub const TEXT: usize = 8;
+    /// How far in front of the text its length is.
+    pub const LENGTH: usize = 24;
+    /// `std::filesystem::filesystem_error`: the counts of the owners of its paths.
+    pub const PATHS: usize = 40;
+}
 
 real! { hidden:
     fn __cxa_get_globals() -> *const *const Head;
@@ -72,6 +85,24 @@ fn pointer_goes(pointer: usize, pc: u64) {
     owner_goes(unsafe { *(pointer as *const u64) }, pc);
 }
 
+/// An object is about to give up its text. All that are empty have the same one, which is never freed.
+fn text_goes(object: usize, pc: u64) {
+    // SAFETY: called for an object of such a class, which points to its text.
+    let (text, length) = unsafe {
+        let text = *((object + shared::TEXT) as *const usize);
+        (text, *((text - shared::LENGTH) as *const usize))
+    };
+    if length > 0 {
+        owner_goes(text as u64, pc);
+    }
+}
+
+/// The same, for its paths.
+fn paths_go(object: usize, pc: u64) {
+    // SAFETY: called for an object of that class, which points to the counts.
+    owner_goes(unsafe { *((object + shared::PATHS) as *const u64) }, pc);
+}
+
 /// A function goes on elsewhere than where the function that it called returns to.
 pub fn landed() {
     if controlled() {
@@ -88,4 +119,10 @@ before! {
     };
     __cxa_end_catch => |_, pc| handler_ends(pc);
     _ZNSt15__exception_ptr13exception_ptr10_M_releaseEv => |a, pc| pointer_goes(a[0], pc);
+    // Destructors of these and of derived classes, and assignments.
+    _ZNSt11logic_errorD0Ev _ZNSt11logic_errorD1Ev _ZNSt11logic_errorD2Ev _ZNSt11logic_erroraSERKS_
+    _ZNSt13runtime_errorD0Ev _ZNSt13runtime_errorD1Ev _ZNSt13runtime_errorD2Ev _ZNSt13runtime_erroraSERKS_ =>
+        |a, pc| text_goes(a[0], pc);
+    _ZNSt10filesystem7__cxx1116filesystem_errorD0Ev _ZNSt10filesystem7__cxx1116filesystem_errorD1Ev
+    _ZNSt10filesystem7__cxx1116filesystem_errorD2Ev => |a, pc| paths_go(a[0], pc);
 }
