@@ -43,6 +43,9 @@ const LONG: Duration = Duration::from_secs(10);
 
 /// Runs the command, which these words gave.
 pub fn run(args: &CheckArgs, words: &[OsString]) -> CommandResult {
+    if !args.test.is_empty() && args.framework.is_none() && !args.gtest {
+        return Err(CommandError("--test chooses test cases of a framework: add --framework auto".into()));
+    }
     options(args)?.validate().map_err(raddle_engine::Error::from)?;
     interrupt::install()?;
     args.target.remote.accept(&[(args.watch, "--watch"), (args.framework.is_some() || args.gtest, "--framework")])?;

@@ -1,9 +1,12 @@
 //! Counting preemptions.
 //!
 //! A preemption is a switch away from a thread that could go on without a time-out. A thread that
-//! waits, has ended or has failed is not preempted.
+//! waits, has ended or has failed is not preempted. Nor is one that asks for input or output of
+//! which it is not known whether it is there: it may wait. So no schedule counts for more than it
+//! has.
 
 use crate::execution::{Event, Pending};
+use crate::object::Op;
 use crate::semantics::{Enabled, SyncState};
 
 /// What a thread does next.
@@ -29,8 +32,11 @@ impl PreemptionCount {
     /// a thread does next.
     pub fn observe<'a>(&mut self, state: &SyncState, next: impl FnOnce(u16) -> Option<NextOp<'a>>) {
         let Some((thread, can_go_on)) = &mut self.last else { return };
+        let may_wait = |event: &Event| matches!(&event.op, Op::File(op) if op.may_wait(state));
         let enabled = match next(*thread) {
             _ if !state.is_alive(*thread) => Enabled::No,
+            Some(NextOp::Event(event)) if may_wait(event) => Enabled::No,
+            Some(NextOp::Pending(pending)) if may_wait(&pending.event) => Enabled::No,
             Some(NextOp::Event(event)) => state.enabled(event),
             Some(NextOp::Pending(pending)) => state.enabled_pending(pending),
             None => Enabled::No,

@@ -11,7 +11,7 @@ struct account {
 static struct account account = {PTHREAD_MUTEX_INITIALIZER, 100};
 
 static int withdraw(struct account *from, int amount) {
-    // The bug: this looks at the balance without the lock. Move the lock above it, and the unlock below the branch.
+    // The bug: the balance is read without the lock. Take it first; release it on both ways out.
     if (from->balance < amount)
         return 0;
     pthread_mutex_lock(&from->lock);

@@ -206,6 +206,16 @@ impl Operation for FileOp {
     }
 }
 
+impl FileOp {
+    /// Whether the thread may wait before it: it waits for something, and whether that is there is not known.
+    pub(crate) fn may_wait(&self, state: &SyncState) -> bool {
+        let Some(condition) = self.effect.condition() else { return self.events != 0 };
+        let second = self.second.map(SecondTouch::identity).filter(|_| condition.on_second);
+        let thing = if condition.on_second { second } else { Some(self.identity) };
+        thing.is_none_or(|thing| state.readiness(thing).is_unknown())
+    }
+}
+
 impl SyncState {
     /// What a channel, port or queue is ready for, as far as that is known.
     fn readiness(&self, thing: u64) -> Readiness {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use raddle_model::finding::{Kind, Phase, Prune, Report, Severity, Stats, Verdict};
+use raddle_model::finding::{Finding, Kind, Phase, Prune, Report, Severity, Stats, Verdict};
 use raddle_model::weak::MemoryModel;
 
 use super::estimate::estimated;
@@ -49,10 +49,13 @@ pub fn summary(report: &Report, directory: Option<&str>) -> String {
     text
 }
 
-/// Whether there are places in the findings, and a line for none of them.
+/// Whether there are places in the errors, and a line for none of them. Where the process ends is in the
+/// C library.
 fn lacks_lines(report: &Report) -> bool {
-    let mut places =
-        report.findings.iter().flat_map(|finding| &finding.accesses).map(|access| &access.place).peekable();
+    let is_in_program =
+        |finding: &&Finding| finding.severity == Severity::Error && finding.detail.as_deref() != Some("exit-status");
+    let accesses = report.findings.iter().filter(is_in_program).flat_map(|finding| &finding.accesses);
+    let mut places = accesses.map(|access| &access.place).peekable();
     places.peek().is_some() && places.all(|place| place.line.is_none())
 }
 
