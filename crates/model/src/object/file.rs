@@ -207,7 +207,8 @@ impl Operation for FileOp {
 }
 
 impl FileOp {
-    /// Whether the thread may wait before it: it waits for something, and whether that is there is not known.
+    /// Whether the thread may wait before it: it waits for something, and whether that is there is
+    /// not known.
     pub(crate) fn may_wait(&self, state: &SyncState) -> bool {
         let Some(condition) = self.effect.condition() else { return self.events != 0 };
         let second = self.second.map(SecondTouch::identity).filter(|_| condition.on_second);

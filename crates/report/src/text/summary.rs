@@ -49,8 +49,8 @@ pub fn summary(report: &Report, directory: Option<&str>) -> String {
     text
 }
 
-/// Whether there are places in the errors, and a line for none of them. Where the process ends is in the
-/// C library.
+/// Whether there are places in the errors, and a line for none of them. Where the process ends is
+/// in the C library.
 fn lacks_lines(report: &Report) -> bool {
     let is_in_program =
         |finding: &&Finding| finding.severity == Severity::Error && finding.detail.as_deref() != Some("exit-status");

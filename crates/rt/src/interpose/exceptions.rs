@@ -1,11 +1,12 @@
-//! The ends of C++ exceptions and of their texts, and of functions that an exception or a jump ends.
+//! The ends of C++ exceptions and of their texts, and of functions that an exception or a jump
+//! ends.
 //!
 //! Handlers and `std::exception_ptr`s own an exception object together. libstdc++ counts the owners
 //! in code without hooks, and the last one to go destroys the object. So each owner that goes is a
 //! read-modify-write of that count: what any owner did with the object happens before its end.
 //!
-//! Copies of a `std::logic_error` or `std::runtime_error` own their text together in the same way, and
-//! those of a `std::filesystem::filesystem_error` its paths.
+//! Copies of a `std::logic_error` or `std::runtime_error` own their text together in the same way,
+//! and those of a `std::filesystem::filesystem_error` its paths.
 //!
 //! The layout is that of libstdc++. In exceptions of libc++abi, the class is not found where it is
 //! looked for.
@@ -85,7 +86,8 @@ fn pointer_goes(pointer: usize, pc: u64) {
     owner_goes(unsafe { *(pointer as *const u64) }, pc);
 }
 
-/// An object is about to give up its text. All that are empty have the same one, which is never freed.
+/// An object is about to give up its text. All that are empty have the same one, which is never
+/// freed.
 fn text_goes(object: usize, pc: u64) {
     // SAFETY: called for an object of such a class, which points to its text.
     let (text, length) = unsafe {
