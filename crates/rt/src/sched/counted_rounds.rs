@@ -25,10 +25,10 @@ use raddle_vocab::policy::mix;
 use raddle_vocab::{OpKind, RunStatus};
 use raddle_wire::limit;
 
-use crate::arch::entry::registers;
 use crate::interpose::process::couriers;
 use crate::sched::controller::name_limit;
 use crate::sched::enabled::{CanStep, enabled};
+use crate::sched::idle_rounds::StopPlace;
 use crate::sched::{fairness, finish};
 use crate::spinloop::knowledge::{self, restart_run};
 use crate::spinloop::{observation, proof};
@@ -48,27 +48,10 @@ const MOST: u32 = 3;
 /// Objects of a round that are told apart, at most.
 const OBJECTS: usize = 8;
 
-/// Where a thread stops.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Site {
-    kind: OpKind,
-    obj: u64,
-    pc: u64,
-    sp: u64,
-}
-
-impl Site {
-    const NONE: Site = Site { kind: OpKind::Fence, obj: 0, pc: 0, sp: 0 };
-
-    fn of(op: &AnnouncedOp) -> Site {
-        Site { kind: op.kind, obj: op.obj, pc: op.pc, sp: registers().sp }
-    }
-}
-
 /// The rounds of a thread from a place where a loop has no end.
 #[derive(Clone, Copy)]
 pub struct Rounds {
-    site: Site,
+    site: StopPlace,
     /// Transitions that the thread had made when it was there last.
     from: u32,
     /// Transitions of all threads that were in no such loop, at that time.
@@ -92,7 +75,7 @@ pub struct Rounds {
 impl Rounds {
     /// None.
     pub const NONE: Rounds = Rounds {
-        site: Site::NONE,
+        site: StopPlace::NONE,
         from: 0,
         progress: 0,
         shape: 0,
@@ -112,7 +95,7 @@ struct Trial {
     /// Whether one has ended otherwise in this run.
     has_failed: bool,
     thread: usize,
-    site: Site,
+    site: StopPlace,
     /// Transitions made alone, and since the thread was at the place.
     made: u32,
     since: u32,
@@ -124,7 +107,7 @@ static TRIAL: Global<Trial> = Global::new(Trial {
     active: false,
     has_failed: false,
     thread: 0,
-    site: Site::NONE,
+    site: StopPlace::NONE,
     made: 0,
     since: 0,
     next: core::ptr::null_mut(),
@@ -153,7 +136,7 @@ pub fn effect_seen(op: &AnnouncedOp) {
 fn begin_trial(op: &AnnouncedOp) {
     observation::end();
     let this = trial();
-    (this.active, this.thread, this.site) = (true, usize::from(run().hot.tid), Site::of(op));
+    (this.active, this.thread, this.site) = (true, usize::from(run().hot.tid), StopPlace::of(op));
     (this.made, this.since, this.next) = (0, 0, run().hot.next);
     process().fold_spins = false;
     run().watches_early = true;
@@ -217,7 +200,7 @@ fn on_trial(op: &AnnouncedOp) {
         return;
     }
     this.made += 1;
-    this.since = if Site::of(op) == this.site { 0 } else { this.since + 1 };
+    this.since = if StopPlace::of(op) == this.site { 0 } else { this.since + 1 };
     if this.since > LONGEST || this.made > ENDLESS {
         conclude(this.since <= LONGEST);
     }
@@ -225,10 +208,10 @@ fn on_trial(op: &AnnouncedOp) {
 
 /// Counts rounds from places where loops have no end.
 fn count(op: &AnnouncedOp) {
-    let (site, steps) = (Site::of(op), run().me().steps);
+    let (site, steps) = (StopPlace::of(op), run().me().steps);
     let is_place = knowledge::is_endless_place(op.pc);
     let mine = &mut run().me().private.rounds;
-    let is_under_way = mine.site != Site::NONE && steps - mine.from <= LONGEST;
+    let is_under_way = mine.site != StopPlace::NONE && steps - mine.from <= LONGEST;
     if is_under_way && site == mine.site {
         came_back();
     } else if is_place && !is_under_way {

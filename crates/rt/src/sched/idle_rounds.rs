@@ -48,18 +48,29 @@ const MOST_DOUBLINGS: u16 = 20;
 
 /// Where a thread stops.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Site {
+pub struct StopPlace {
     kind: OpKind,
     obj: u64,
-    pc: u64,
+    /// The place in the program.
+    pub pc: u64,
     sp: u64,
+}
+
+impl StopPlace {
+    /// No place.
+    pub const NONE: StopPlace = StopPlace { kind: OpKind::Fence, obj: 0, pc: 0, sp: 0 };
+
+    /// Where the running thread is, before this operation.
+    pub fn of(op: &AnnouncedOp) -> StopPlace {
+        StopPlace { kind: op.kind, obj: op.obj, pc: op.pc, sp: registers().sp }
+    }
 }
 
 /// The round that is watched.
 #[derive(Clone, Copy)]
 pub struct Watch {
     thread: u16,
-    site: Site,
+    site: StopPlace,
     /// Transitions that the thread had made at its beginning, and all threads together.
     from: u32,
     begun: u32,
@@ -76,7 +87,7 @@ impl Watch {
     /// Of no round.
     pub const NONE: Watch = Watch {
         thread: 0,
-        site: Site { kind: OpKind::Fence, obj: 0, pc: 0, sp: 0 },
+        site: StopPlace::NONE,
         from: 0,
         begun: 0,
         readings: 0,
@@ -94,7 +105,7 @@ pub fn arriving(op: &AnnouncedOp) {
     if !process().fold_spins || proof::is_wanted() || run().steps >= process().plan.examine_at || is_party {
         return;
     }
-    let site = Site { kind: op.kind, obj: op.obj, pc: op.pc, sp: registers().sp };
+    let site = StopPlace::of(op);
     let watch = run().watch;
     if !watch.active || run().steps - watch.begun > TURN {
         return begin(site);
@@ -134,7 +145,7 @@ pub fn arriving(op: &AnnouncedOp) {
 }
 
 /// The watched thread, which is not observed, is at `site`. If it has come back, it is observed.
-fn sighted(site: Site) {
+fn sighted(site: StopPlace) {
     let watch = run().watch;
     if site == watch.site {
         watch_round(site, true);
@@ -150,7 +161,7 @@ fn can_others_step() -> bool {
 }
 
 /// Begins to watch the running thread, if it has gone on for long enough.
-fn begin(site: Site) {
+fn begin(site: StopPlace) {
     let me = run().me();
     let is_known = knowledge::is_idle_place(site.pc);
     let from = if is_known { me.private.watch_known_from } else { me.watch_from };
@@ -160,7 +171,7 @@ fn begin(site: Site) {
 }
 
 /// Watches the running thread from here on.
-fn watch_round(site: Site, is_observed: bool) {
+fn watch_round(site: StopPlace, is_observed: bool) {
     let (thread, begun) = (run().hot.tid, run().steps);
     let (from, readings) = (run().me().steps, run().me().private.all_readings);
     let active = !is_observed || observation::begin();
@@ -181,7 +192,7 @@ fn has_effect(pc: u64) {
 }
 
 /// The running thread has made an idle round; whether time has passed.
-fn idle(site: Site, has_time_passed: bool) {
+fn idle(site: StopPlace, has_time_passed: bool) {
     knowledge::note_idle_place(site.pc);
     let rounds = &mut run().me().private.idle_rounds;
     *rounds = rounds.saturating_add(1);
