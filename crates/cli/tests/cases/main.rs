@@ -31,6 +31,10 @@ fn main() {
     if is_quick {
         files.dedup_by(|file, before| file.parent() == before.parent());
     }
+    if let Some(wanted) = arguments.filter.as_deref().filter(|_| arguments.exact) {
+        // A process for each test is started with its name: the other files need not be read.
+        files.retain(|path| path.strip_prefix(&root).is_ok_and(|file| wanted.starts_with(&*file.to_string_lossy())));
+    }
     let runs_of_each = if is_quick { 1 } else { usize::MAX };
     let mut trials: Vec<Trial> =
         files.iter().flat_map(|path| trials_of(&root, path).into_iter().take(runs_of_each)).collect();

@@ -1,12 +1,14 @@
 //! One ELF file: debug information, symbols, unwinding tables, and where its parts lie in memory.
 
 use std::cell::OnceCell;
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use gimli::RunTimeEndian;
 use object::read::elf::ElfFile64;
-use object::{Architecture, Object, ObjectSection, ObjectSegment, ObjectSymbol, SymbolKind};
+use object::{Architecture, Object, ObjectSection, ObjectSegment, ObjectSymbol, ReadCache, ReadRef, SymbolKind};
 
 use super::debug::{Debug, Reader};
 use super::modules::{Module, bias};
@@ -38,48 +40,79 @@ pub(super) struct Unwinding {
 
 /// A file that is mapped somewhere. Addresses inside are as linked; add `bias` to get those of the
 /// process.
+///
+/// Most files of a process are libraries of which at most a name is asked. So opening one reads its
+/// headers alone. The rest is read when something asks for it.
 pub(super) struct Elf {
     pub bias: u64,
     pub path: PathBuf,
-    pub lines: Option<addr2line::Context<Reader>>,
-    pub unwinding: Option<Unwinding>,
     pub tls: Option<TlsBlock>,
     pub machine: Architecture,
     spans: Vec<(u64, u64)>,
-    functions: Vec<Symbol>,
-    data: Vec<Symbol>,
-    thread_data: Vec<Symbol>,
-    dwarf: Arc<gimli::Dwarf<Reader>>,
+    content: OnceCell<Content>,
+    dwarf: OnceCell<Arc<gimli::Dwarf<Reader>>>,
+    lines: OnceCell<Option<addr2line::Context<Reader>>>,
     variables: OnceCell<(Debug, Variables)>,
 }
 
+/// What a file holds beside debug information.
+#[derive(Default)]
+struct Content {
+    unwinding: Option<Unwinding>,
+    functions: Vec<Symbol>,
+    data: Vec<Symbol>,
+    thread_data: Vec<Symbol>,
+}
+
 impl Elf {
-    /// Reads a file; `None` if it cannot be read or is not ELF.
+    /// Reads the headers of a file; `None` if it cannot be read or is not ELF.
     pub fn open(module: &Module) -> Option<Elf> {
-        let bytes = read(&module.path)?;
-        let file = ElfFile64::<object::Endianness>::parse(&bytes[..]).ok()?;
+        let cache = ReadCache::new(open(&module.path)?);
+        let file = ElfFile64::<object::Endianness, _>::parse(&cache).ok()?;
         let spans: Vec<(u64, u64)> = file
             .segments()
             .map(|segment| (segment.address(), segment.address().saturating_add(segment.size())))
             .collect();
         let linked = spans.iter().map(|span| span.0).min()?;
         let movable = file.kind() == object::ObjectKind::Dynamic;
-        let dwarf = Arc::new(dwarf_of(&file, &module.path));
-        let [functions, data, thread_data] = symbols(&file);
         Some(Elf {
             bias: bias(module.start, linked, movable, file.architecture()),
             path: module.path.clone(),
-            lines: addr2line::Context::from_arc_dwarf(Arc::clone(&dwarf)).ok(),
-            unwinding: unwinding(&file),
             tls: tls_block(&file),
             machine: file.architecture(),
             spans,
-            functions,
-            data,
-            thread_data,
-            dwarf,
+            content: OnceCell::new(),
+            dwarf: OnceCell::new(),
+            lines: OnceCell::new(),
             variables: OnceCell::new(),
         })
+    }
+
+    fn content(&self) -> &Content {
+        self.content.get_or_init(|| {
+            let Some(bytes) = read(&self.path) else { return Content::default() };
+            let Ok(file) = ElfFile64::<object::Endianness>::parse(&bytes[..]) else { return Content::default() };
+            if !self.is_system() {
+                // It will be asked for as well.
+                let _ = self.dwarf.set(Arc::new(dwarf_of(&file, &self.path)));
+            }
+            let [functions, data, thread_data] = symbols(&file);
+            Content { unwinding: unwinding(&file), functions, data, thread_data }
+        })
+    }
+
+    fn dwarf(&self) -> &Arc<gimli::Dwarf<Reader>> {
+        self.dwarf.get_or_init(|| Arc::new(dwarf_at(&self.path).unwrap_or_else(|| load(None))))
+    }
+
+    /// Its lines, if it has any that can be read.
+    pub fn lines(&self) -> Option<&addr2line::Context<Reader>> {
+        self.lines.get_or_init(|| addr2line::Context::from_arc_dwarf(Arc::clone(self.dwarf())).ok()).as_ref()
+    }
+
+    /// Its unwinding tables.
+    pub fn unwinding(&self) -> Option<&Unwinding> {
+        self.content().unwinding.as_ref()
     }
 
     /// Its name without directories.
@@ -100,14 +133,14 @@ impl Elf {
 
     /// Function that holds an address.
     pub fn function(&self, linked: u64) -> Option<&Symbol> {
-        holding(&self.functions, linked)
+        holding(&self.content().functions, linked)
     }
 
     /// Data symbol that holds a place.
     pub fn data_symbol(&self, place: Storage) -> Option<&Symbol> {
         match place {
-            Storage::Static(linked) => holding(&self.data, linked),
-            Storage::Tls(offset) => holding(&self.thread_data, offset),
+            Storage::Static(linked) => holding(&self.content().data, linked),
+            Storage::Tls(offset) => holding(&self.content().thread_data, offset),
         }
     }
 
@@ -120,7 +153,7 @@ impl Elf {
     /// programs.
     pub fn variables(&self) -> &(Debug, Variables) {
         self.variables.get_or_init(|| {
-            let debug = Debug::new(Arc::clone(&self.dwarf));
+            let debug = Debug::new(Arc::clone(self.dwarf()));
             let variables = Variables::collect(&debug);
             (debug, variables)
         })
@@ -134,18 +167,23 @@ pub(super) fn is_system(path: &Path) -> bool {
 
 /// The debug information of a file alone.
 pub(super) fn debug_at(path: &Path) -> Option<Debug> {
-    let bytes = read(path)?;
-    let file = ElfFile64::<object::Endianness>::parse(&bytes[..]).ok()?;
-    Some(Debug::new(Arc::new(dwarf_of(&file, path))))
+    Some(Debug::new(Arc::new(dwarf_at(path)?)))
 }
 
-fn read(path: &Path) -> Option<Vec<u8>> {
+/// The file, if it is one that can be read.
+fn open(path: &Path) -> Option<File> {
     let size = std::fs::metadata(path).ok()?;
-    // Reading a device or pipe could block for ever.
+    // Opening a pipe or reading a device could block for ever.
     if !size.is_file() || size.len() > MAX_FILE {
         return None;
     }
-    std::fs::read(path).ok()
+    File::open(path).ok()
+}
+
+fn read(path: &Path) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(path)?.read_to_end(&mut bytes).ok()?;
+    Some(bytes)
 }
 
 /// The last symbol that starts at or before an address and reaches it.
@@ -185,18 +223,29 @@ fn section(file: &ElfFile64<'_>, name: &str) -> Reader {
     Reader::new(bytes, RunTimeEndian::Little)
 }
 
+fn no_section() -> Reader {
+    Reader::new(Arc::from([]), RunTimeEndian::Little)
+}
+
+fn dwarf_at(path: &Path) -> Option<gimli::Dwarf<Reader>> {
+    let bytes = read(path)?;
+    Some(dwarf_of(&ElfFile64::parse(&bytes[..]).ok()?, path))
+}
+
 fn dwarf_of(file: &ElfFile64<'_>, path: &Path) -> gimli::Dwarf<Reader> {
     if file.section_by_name(".debug_info").is_none()
         && let Some(bytes) = debug_file(file, path).as_deref().and_then(read)
         && let Ok(other) = ElfFile64::<object::Endianness>::parse(&bytes[..])
     {
-        return load(&other);
+        return load(Some(&other));
     }
-    load(file)
+    load(Some(file))
 }
 
-fn load(file: &ElfFile64<'_>) -> gimli::Dwarf<Reader> {
-    let loaded = gimli::Dwarf::load(|id| Ok::<_, std::convert::Infallible>(section(file, id.name())));
+/// The debug information in a file; without a file there is none.
+fn load(file: Option<&ElfFile64<'_>>) -> gimli::Dwarf<Reader> {
+    let section = |id: gimli::SectionId| file.map_or_else(no_section, |file| section(file, id.name()));
+    let loaded = gimli::Dwarf::load(|id| Ok::<_, std::convert::Infallible>(section(id)));
     match loaded {
         Ok(dwarf) => dwarf,
         Err(never) => match never {},
@@ -243,7 +292,7 @@ fn unwinding(file: &ElfFile64<'_>) -> Option<Unwinding> {
     Some(Unwinding { frames: gimli::EhFrame::from(section(file, ".eh_frame")), bases })
 }
 
-fn tls_block(file: &ElfFile64<'_>) -> Option<TlsBlock> {
+fn tls_block<'data>(file: &ElfFile64<'data, object::Endianness, impl ReadRef<'data>>) -> Option<TlsBlock> {
     use object::read::elf::ProgramHeader as _;
     let endian = file.endian();
     let header = file.elf_program_headers().iter().find(|header| header.p_type(endian) == object::elf::PT_TLS)?;

@@ -61,7 +61,7 @@ pub(super) struct Local {
 
 /// The frame's canonical address: the stack pointer before its call.
 pub(super) fn frame_address(elf: &Elf, registers: &FrameRegisters) -> Option<u64> {
-    let unwinding = elf.unwinding.as_ref()?;
+    let unwinding = elf.unwinding()?;
     let linked = elf.linked(registers.pc.wrapping_sub(1))?;
     let mut context = Box::new(gimli::UnwindContext::new());
     let row = unwinding
@@ -113,7 +113,7 @@ pub(super) fn for_each_variable(debug: &Debug, function: DieRef, mut show: impl 
 
 /// The outermost function at an address, which owns the frame.
 pub(super) fn function_at(elf: &Elf, linked: u64) -> Option<DieRef> {
-    let lines = elf.lines.as_ref()?;
+    let lines = elf.lines()?;
     let unit = lines.find_dwarf_and_unit(linked).skip_all_loads()?;
     let start = unit.header.debug_info_offset()?;
     let debug = &elf.variables().0;

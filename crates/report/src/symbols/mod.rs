@@ -240,7 +240,7 @@ impl Symbols {
 
     fn dwarf_frames(&self, elf: &Elf, linked: u64) -> Vec<Place> {
         let mut places = Vec::new();
-        let Some(lines) = &elf.lines else { return places };
+        let Some(lines) = elf.lines() else { return places };
         let Ok(mut frames) = lines.find_frames(linked).skip_all_loads() else { return places };
         while let Ok(Some(frame)) = frames.next()
             && places.len() < MAX_INLINED

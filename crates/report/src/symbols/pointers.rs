@@ -163,7 +163,7 @@ fn is_element(pointer: &Pointer, block: u64) -> bool {
 
 /// The line of an address.
 fn line_of(elf: &Elf, linked: u64) -> Option<u64> {
-    let location = elf.lines.as_ref()?.find_location(linked).ok()??;
+    let location = elf.lines()?.find_location(linked).ok()??;
     location.line.map(u64::from)
 }
 
