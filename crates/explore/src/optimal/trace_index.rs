@@ -187,15 +187,19 @@ impl TraceIndex {
         }
         self.load_pending(execution);
         let alone = if self.stopped.is_empty() { start_of_the_end(&execution.events) } else { execution.events.len() };
+        // All at once, because that costs less than one by one.
+        self.events.extend_from_slice(&execution.events[common..]);
+        self.names.extend_from_slice(execution.names.get(common..).unwrap_or_default());
+        self.names.resize(self.events.len(), EventName::NONE);
         for (position, event) in execution.events.iter().enumerate().skip(common) {
-            if self.events.len() > alone && self.is_behind_all() {
+            if position > alone && self.is_behind_all(position - 1) {
                 // The rest is one thread's, and it is behind all that others did.
-                debug_assert!(
-                    execution.events[self.events.len() - 1..].windows(2).all(|two| two[0].thread == two[1].thread)
-                );
+                debug_assert!(execution.events[position - 1..].windows(2).all(|two| two[0].thread == two[1].thread));
+                self.events.truncate(position);
+                self.names.truncate(position);
                 break;
             }
-            self.push(event, execution.names.get(position).copied().unwrap_or(EventName::NONE));
+            self.push(event, position);
         }
         self.index_long_lists();
         common
@@ -214,9 +218,9 @@ impl TraceIndex {
         }
     }
 
-    /// Whether the last event is behind all others.
-    fn is_behind_all(&self) -> bool {
-        let clock = self.clock(self.events.len() - 1);
+    /// Whether the event, which was indexed last, is behind all others.
+    fn is_behind_all(&self, last: usize) -> bool {
+        let clock = self.clock(last);
         clock.iter().zip(&self.positions).all(|(&clock, positions)| clock as usize == positions.len())
     }
 
@@ -289,8 +293,9 @@ impl TraceIndex {
         self.clocks.truncate(len);
     }
 
-    fn push(&mut self, event: &Event, name: EventName) {
-        let (position, thread) = (self.events.len() as u32, usize::from(event.thread));
+    /// Indexes the event at the position, behind those before it.
+    fn push(&mut self, event: &Event, position: usize) {
+        let (name, position, thread) = (self.names[position], position as u32, usize::from(event.thread));
         let seq = self.positions[thread].len();
         let number = match self.seen[thread].get(seq).and_then(|seen| seen.0.first()) {
             Some(&latest) if self.cached[latest as usize].is_of(event, name) => latest,
@@ -308,9 +313,6 @@ impl TraceIndex {
         }
         self.clocks.row_mut(position as usize)[thread] += 1;
         self.positions[thread].push(position);
-        // Pushed by value, it would be copied to the stack first.
-        self.events.extend_from_slice(std::slice::from_ref(event));
-        self.names.push(name);
         self.summaries.push(EventSummary {
             thread: event.thread,
             key: (cached.class, self.ranks[thread]),
@@ -333,7 +335,8 @@ impl TraceIndex {
             };
             list.enter(position, entered, is_usual);
         }
-        self.touches.extend_from_slice(&cached.touches);
+        // They are few.
+        self.touches.extend(cached.touches.iter().copied());
     }
 
     /// The cached event for a place whose latest event was another one. Values and outcomes

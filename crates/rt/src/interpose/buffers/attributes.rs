@@ -17,6 +17,26 @@ fn asks(object: usize, size: usize, answer: usize, bytes: usize, pc: u64) {
     writes(answer, bytes, pc);
 }
 
+/// An object is initialised with attributes, which may be none.
+pub fn initialises_mutex(attributes: usize, pc: u64) {
+    reads(attributes, MUTEX, pc);
+}
+
+/// As [`initialises_mutex`].
+pub fn initialises_cond(attributes: usize, pc: u64) {
+    reads(attributes, COND, pc);
+}
+
+/// As [`initialises_mutex`].
+pub fn initialises_rwlock(attributes: usize, pc: u64) {
+    reads(attributes, RWLOCK, pc);
+}
+
+/// As [`initialises_mutex`].
+pub fn initialises_barrier(attributes: usize, pc: u64) {
+    reads(attributes, BARRIER, pc);
+}
+
 before! {
     pthread_attr_init pthread_attr_destroy pthread_attr_setdetachstate pthread_attr_setguardsize
         pthread_attr_setinheritsched pthread_attr_setschedparam pthread_attr_setschedpolicy pthread_attr_setscope

@@ -11,7 +11,7 @@
 //! access is recorded before the call where its size is known then, because at access granularity
 //! it is a transition.
 
-mod attributes;
+pub mod attributes;
 mod called;
 mod conversions;
 mod environment;

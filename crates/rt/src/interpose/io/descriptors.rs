@@ -501,11 +501,29 @@ extern "C" fn duplicate(descriptor: i32, pc: u64) -> i32 {
     copy
 }
 
+/// Commands of `fcntl` about signals that tell of input and output.
+const F_SETOWN: i32 = 8;
+const F_GETOWN: i32 = 9;
+const F_SETSIG: i32 = 10;
+const F_GETSIG: i32 = 11;
+
 extern "C" fn control_descriptor(descriptor: i32, command: i32, argument: usize, pc: u64) -> i32 {
     if controlled() {
         match command {
-            libc::F_GETFL | libc::F_GETFD => touches(descriptor, FileAccess::Observe, pc),
-            libc::F_SETFL | libc::F_SETFD => touches(descriptor, FileAccess::Change, pc),
+            libc::F_GETFL
+            | libc::F_GETFD
+            | F_GETOWN
+            | F_GETSIG
+            | libc::F_GETLEASE
+            | libc::F_GETPIPE_SZ
+            | libc::F_GET_SEALS => touches(descriptor, FileAccess::Observe, pc),
+            libc::F_SETFL
+            | libc::F_SETFD
+            | F_SETOWN
+            | F_SETSIG
+            | libc::F_SETLEASE
+            | libc::F_SETPIPE_SZ
+            | libc::F_ADD_SEALS => touches(descriptor, FileAccess::Change, pc),
             libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => slots::use_settled(descriptor, pc, || {}),
             _ => {}
         }

@@ -2,7 +2,7 @@
 //! page read-only, the kernel does not raise a fault but fails with EFAULT. So such memory is made
 //! writable first. What the kernel has written is an access of the caller.
 
-use core::ffi::{c_char, c_void};
+use core::ffi::c_void;
 
 use crate::arch::entry::export;
 use crate::interpose::buffers::writes;
@@ -96,6 +96,4 @@ written! {
         |result, pc| writes(offset as usize, 8, pc);
     fn sendfile64, 4(to: i32, from: i32, offset: *mut i64, bytes: usize) -> isize { offset => 8 }
         |result, pc| writes(offset as usize, 8, pc);
-    fn setvbuf, 4(stream: *mut c_void, buffer: *mut c_char, mode: i32, bytes: usize) -> i32 { buffer => bytes }
-        |result, pc| filled(result, buffer, 0, pc);
 }

@@ -35,6 +35,11 @@ pub struct OpenFile {
 impl OpenFile {
     /// No regular file.
     pub const NONE: OpenFile = OpenFile { content: 0, offset: 0, node: 0 };
+
+    /// Whether it was opened by the program and is no regular file.
+    pub fn is_device(self) -> bool {
+        self.content != 0 && self.offset == 0
+    }
 }
 
 /// How an operation accesses a thing.

@@ -39,6 +39,8 @@ const LOCKING: [&[u8]; 4] = [b"flockfile", b"ftrylockfile", b"_IO_flockfile", b"
 const FROM_MACROS: [&[u8]; 6] =
     [b"__overflow", b"__uflow", b"__underflow", b"__woverflow", b"__wuflow", b"__wunderflow"];
 const UNLOCKED: &[u8] = b"_unlocked";
+/// Others that do not take it.
+const ASKING: [&[u8]; 3] = [b"__fpending", b"__fbufsize", b"__fsetlocking"];
 
 /// Who takes the lock of a stream for a call that uses it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -55,7 +57,7 @@ static HAS_UNLOCKED: AtomicBool = AtomicBool::new(false);
 
 /// A module of the program imports a function of this name.
 pub fn imported(name: &[u8]) {
-    let is_unlocked = FROM_MACROS.contains(&name) || name.ends_with(UNLOCKED);
+    let is_unlocked = FROM_MACROS.contains(&name) || ASKING.contains(&name) || name.ends_with(UNLOCKED);
     if is_unlocked || LOCKING.contains(&name) {
         LOCKS.store(true, Relaxed);
     }

@@ -66,6 +66,14 @@ impl Words {
             Words::All => writes(stream, offset_of!(StreamHead, write) + 2 * size_of::<usize>(), pc),
         }
     }
+
+    /// What that is to the state of the stream.
+    fn change(self) -> FileAccess {
+        match self {
+            Words::Flags => FileAccess::Observe,
+            Words::All => FileAccess::Change,
+        }
+    }
 }
 
 /// A transition on what the stream reads or writes. One in memory has its buffer; what a stream has
@@ -77,11 +85,11 @@ fn touch(stream: usize, how: FileAccess, words: Words, locking: Locking, pc: u64
         if counts {
             words.access(stream, pc);
         }
-        transition(stream, how, pc);
+        transition(stream, how, words, pc);
     });
 }
 
-fn transition(stream: usize, how: FileAccess, pc: u64) {
+fn transition(stream: usize, how: FileAccess, words: Words, pc: u64) {
     match descriptor(stream) {
         Some(descriptor) if descriptor < 0 => {
             shared_state::touch(SharedPart::Stream(stream), FileAccess::Change, pc);
@@ -90,6 +98,10 @@ fn transition(stream: usize, how: FileAccess, pc: u64) {
         Some(descriptor) if descriptors::channel(descriptor) != 0 => {
             net::tap::misses(descriptor, b"a stream");
             descriptors::touches(descriptor, FileAccess::Change, pc);
+        }
+        // A device gives the same to all, but the stream has its buffer and its flags.
+        Some(descriptor) if regular_files::get(descriptor).is_device() => {
+            shared_state::touch(SharedPart::Stream(stream), words.change(), pc);
         }
         Some(descriptor) => {
             regular_files::touches_at_offset(descriptor, how, pc);
@@ -123,7 +135,7 @@ pub fn takes(stream: usize, locking: Locking, pc: u64) {
         if has_read_all(stream) {
             descriptor_uses::wait_for(descriptor, libc::POLLIN, pc).end();
         } else {
-            transition(stream, FileAccess::Observe, pc);
+            transition(stream, FileAccess::Observe, Words::All, pc);
         }
     });
 }
@@ -283,14 +295,20 @@ before! {
     clearerr_unlocked => |a, pc| input(a[0], Caller, pc);
     feof ferror => |a, pc| asks(a[0], Call, pc);
     feof_unlocked ferror_unlocked => |a, pc| asks(a[0], Caller, pc);
+    __freading __fwriting __freadable __fwritable __flbf => |a, pc| asks(a[0], Call, pc);
+    __fpending __fbufsize => |a, pc| asks(a[0], Caller, pc);
+    __fsetlocking => |a, pc| input(a[0], Caller, pc);
+    fwide => |a, pc| input(a[0], Call, pc);
     ungetc ungetwc => |a, pc| input(a[1], Call, pc);
     getchar_unlocked => |_, pc| standard_input(Caller, pc);
     getwchar wscanf vwscanf __isoc99_wscanf __isoc99_vwscanf => |_, pc| wide_standard_input(Call, pc);
     getwchar_unlocked => |_, pc| wide_standard_input(Caller, pc);
     fflush fwprintf vfwprintf __fwprintf_chk __vfwprintf_chk => |a, pc| output(a[0], Call, pc);
     fflush_unlocked __overflow __woverflow => |a, pc| output(a[0], Caller, pc);
-    setbuf => |a, _| writable(a[1], BUFFER);
-    setbuffer => |a, _| writable(a[1], a[2]);
+    setbuf => |a, pc| { writable(a[1], BUFFER); input(a[0], Call, pc); };
+    setbuffer => |a, pc| { writable(a[1], a[2]); input(a[0], Call, pc); };
+    setvbuf => |a, pc| { writable(a[1], a[3]); input(a[0], Call, pc); };
+    setlinebuf => |a, pc| input(a[0], Call, pc);
     fputs => |a, pc| { reads_text(a[0], pc); output(a[1], Call, pc); };
     fputs_unlocked => |a, pc| { reads_text(a[0], pc); output(a[1], Caller, pc); };
     fputc putc _IO_putc fputwc fputws putwc putw => |a, pc| output(a[1], Call, pc);

@@ -16,6 +16,7 @@ use raddle_vocab::policy::mix;
 use raddle_vocab::{Misuse, OpKind, Outcome};
 
 use crate::arch::entry::export;
+use crate::interpose::buffers::attributes;
 use crate::interpose::sync::mutex::{DEAD, LIVE};
 use crate::sched::{self, virtual_time};
 use crate::state::{AnnouncedOp, WaitStage, controlled, run};
@@ -81,6 +82,7 @@ extern "C" fn init(address: u64, attr: *const i32, count: u32, pc: u64) -> i32 {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::pthread_barrier_init(address, attr.cast(), count) };
     }
+    attributes::initialises_barrier(attr as usize, pc);
     if count == 0 {
         trace::misuse(Misuse::BarrierCount, address, 0, pc);
         return libc::EINVAL;

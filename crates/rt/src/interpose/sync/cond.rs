@@ -11,6 +11,7 @@ use core::ffi::c_void;
 use raddle_vocab::{Misuse, OpKind, Outcome};
 
 use crate::arch::entry::export;
+use crate::interpose::buffers::attributes;
 use crate::interpose::process::couriers;
 use crate::interpose::sync::mutex::{self, DEAD, LIVE};
 use crate::interpose::thread::cancel;
@@ -98,6 +99,7 @@ extern "C" fn init(address: u64, attr: *const u32, pc: u64) -> i32 {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::pthread_cond_init(address, attr.cast()) };
     }
+    attributes::initialises_cond(attr as usize, pc);
     start(address, pc);
     0
 }

@@ -19,6 +19,7 @@ use core::ffi::c_void;
 use raddle_vocab::{Misuse, MutexKind, OpKind, Outcome};
 
 use crate::arch::entry::export;
+use crate::interpose::buffers::attributes;
 use crate::interpose::process::couriers;
 use crate::sched::{self, timeouts, virtual_time};
 use crate::state::{AnnouncedOp, controlled, run};
@@ -169,6 +170,7 @@ extern "C" fn init(address: u64, attr: *const u32, pc: u64) -> i32 {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::pthread_mutex_init(address, attr.cast()) };
     }
+    attributes::initialises_mutex(attr as usize, pc);
     match kind_of(attr) {
         Ok(kind) => {
             init_as(address, kind, pc);
@@ -309,7 +311,10 @@ extern "C" fn clocklock(address: u64, clock: i32, until: *const libc::timespec, 
 }
 
 fn lock_until(address: u64, until: *const libc::timespec, pc: u64) -> i32 {
-    let Some(deadline) = virtual_time::deadline(until) else { return libc::EINVAL };
+    let Some(deadline) = virtual_time::deadline(until) else {
+        // The C library looks at the time where it has to wait.
+        return lock_or(OpKind::TimedLock, address, pc, Outcome::TimedOut, libc::EINVAL);
+    };
     timeouts::entering(pc);
     let code = lock_or(OpKind::TimedLock, address, pc, Outcome::TimedOut, libc::ETIMEDOUT);
     if code == libc::ETIMEDOUT {

@@ -16,6 +16,7 @@ use core::ffi::c_void;
 use raddle_vocab::{Misuse, OpKind, Outcome, ThreadSet};
 
 use crate::arch::entry::export;
+use crate::interpose::buffers::attributes;
 use crate::interpose::process::couriers;
 use crate::interpose::sync::mutex::{DEAD, LIVE};
 use crate::sched::{self, timeouts, virtual_time};
@@ -128,6 +129,7 @@ extern "C" fn init(address: u64, attr: *const i32, pc: u64) -> i32 {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::pthread_rwlock_init(address, attr.cast()) };
     }
+    attributes::initialises_rwlock(attr as usize, pc);
     // SAFETY: glibc's attribute object begins with the preference.
     let preference = if attr.is_null() { 0 } else { unsafe { *attr as u32 & 0xff } };
     let op = AnnouncedOp::new(OpKind::RwInit, address, u64::from(preference == WRITERS_FIRST), pc);

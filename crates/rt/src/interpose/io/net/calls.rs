@@ -419,11 +419,28 @@ fn changes_socket(descriptor: i32, pc: u64) {
     }
 }
 
+/// A call that asks for something of a socket, be it the runtime's or the kernel's.
+fn looks_at_socket(descriptor: i32, pc: u64) {
+    if let Some(call) = SocketCall::begin(descriptor, pc) {
+        call.looks();
+        call.end();
+    } else if controlled() && channel(descriptor) != 0 {
+        touches(descriptor, FileAccess::Observe, pc);
+    }
+}
+
 extern "C" fn set_option(descriptor: i32, level: i32, name: i32, value: *const c_void, bytes: u32, pc: u64) -> i32 {
     reads(value as usize, bytes as usize, pc);
-    changes_socket(descriptor, pc);
+    let call = SocketCall::begin(descriptor, pc);
+    match &call {
+        Some(call) => call.turn(0, None),
+        None => changes_socket(descriptor, pc),
+    }
     // SAFETY: passes on what the caller gave.
     let result = unsafe { hidden::setsockopt(descriptor, level, name, value, bytes) };
+    if let Some(call) = call {
+        call.end();
+    }
     if result == 0 && controlled() {
         if channels::is_kept(channel(descriptor)) {
             run().used_files = true;
@@ -514,6 +531,9 @@ fn own_option(descriptor: i32, level: i32, name: i32, pc: u64) -> Option<i32> {
 
 extern "C" fn get_option(descriptor: i32, level: i32, name: i32, value: *mut c_void, bytes: *mut u32, pc: u64) -> i32 {
     let own = own_option(descriptor, level, name, pc);
+    if own.is_none() {
+        looks_at_socket(descriptor, pc);
+    }
     open_result(value, bytes);
     // SAFETY: passes on what the caller gave.
     let result = filled(unsafe { hidden::getsockopt(descriptor, level, name, value, bytes) }, value, bytes, pc);
