@@ -6,7 +6,6 @@ use core::ffi::c_void;
 
 use crate::arch::entry::export;
 use crate::interpose::buffers::writes;
-use crate::interpose::io::net;
 use crate::restore::snapshot::touch;
 use crate::restore::undo;
 use crate::state::controlled;
@@ -37,15 +36,6 @@ fn note_changing_answer(name: &str) {
     }
 }
 
-/// What the kernel does with the sockets of the runtime is nothing.
-#[inline(always)]
-fn gives_up_on_socket(name: &str, first: usize, pc: u64) {
-    if matches!(name, "sendfile" | "sendfile64") {
-        net::gives_up_on(first as i32, name.as_bytes(), pc);
-        net::tap::misses(first as i32, name.as_bytes());
-    }
-}
-
 /// Functions: how many arguments they have, what has to be writable (first byte and number of bytes
 /// of each piece), and which accesses a call was that returned `result`.
 macro_rules! written {
@@ -58,7 +48,6 @@ macro_rules! written {
                     if controlled() {
                         $(touch($at as *const u8, $bytes as usize);)+
                         note_changing_answer(stringify!($name));
-                        gives_up_on_socket(stringify!($name), [$($arg as usize),*][0], $pc);
                     }
                     // SAFETY: passes on what the caller gave.
                     let $result = unsafe { hidden::$name($($arg),*) };
@@ -92,8 +81,4 @@ written! {
     } |result, pc| for at in [real, effective, saved] { filled(result, at, 4, pc) };
     fn clock_getres, 2(clock: i32, into: *mut c_void) -> i32 { into => 16 } |result, pc| filled(result, into, 16, pc);
     fn tcgetattr, 2(descriptor: i32, into: *mut c_void) -> i32 { into => 60 } |result, pc| filled(result, into, 60, pc);
-    fn sendfile, 4(to: i32, from: i32, offset: *mut i64, bytes: usize) -> isize { offset => 8 }
-        |result, pc| writes(offset as usize, 8, pc);
-    fn sendfile64, 4(to: i32, from: i32, offset: *mut i64, bytes: usize) -> isize { offset => 8 }
-        |result, pc| writes(offset as usize, 8, pc);
 }

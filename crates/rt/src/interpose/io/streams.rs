@@ -5,6 +5,7 @@
 use core::ffi::c_void;
 use core::mem::offset_of;
 
+use crate::arch::entry::export;
 use crate::interpose::before::before;
 use crate::interpose::buffers::{reads, reads_text, writes};
 use crate::interpose::io::descriptor_ends;
@@ -17,8 +18,16 @@ use crate::interpose::process::couriers;
 use crate::interpose::process::shared_state::{self, SharedPart};
 use crate::restore::{snapshot, undo};
 use crate::state::controlled;
+use crate::syscall::libc_real::real;
+
+real! { hidden:
+    fn fflush(stream: *mut c_void) -> i32;
+}
 
 unsafe extern "C" {
+    /// The first of all streams.
+    #[link_name = "_IO_list_all"]
+    static first_stream: *mut c_void;
     static stdin: *mut c_void;
     static stdout: *mut c_void;
     fn __errno_location() -> *mut i32;
@@ -211,6 +220,42 @@ fn close(stream: usize, pc: u64) {
     }
 }
 
+extern "C" fn flush(stream: *mut c_void, pc: u64) -> i32 {
+    if !stream.is_null() {
+        output(stream as usize, Call, pc);
+    } else if controlled() {
+        // One after the other, until the call itself has nothing left to write, or cannot.
+        for _ in 0..STREAMS {
+            let Some(written) = unflushed().next() else { break };
+            output(written, Call, pc);
+            if unflushed().any(|stream| stream == written) {
+                // SAFETY: a stream that is open.
+                unsafe { hidden::fflush(written as *mut c_void) };
+            }
+        }
+    }
+    // SAFETY: passes on what the caller gave.
+    unsafe { hidden::fflush(stream) }
+}
+
+export!(fflush, 1 => flush);
+
+/// Streams that are written one by one by a call that writes all.
+const STREAMS: usize = 64;
+
+/// The streams that `fflush` of all streams has to write. What standard output and error hold is
+/// invisible to other threads.
+fn unflushed() -> impl Iterator<Item = usize> {
+    // SAFETY: reads the C library's variable.
+    let first = unsafe { first_stream } as usize;
+    let next = |&stream: &usize| Some(head(stream).links[1]);
+    let all = core::iter::successors(Some(first), next).take_while(|&stream| stream != 0);
+    all.filter(|&stream| {
+        let StreamHead { flags, write, descriptor, .. } = head(stream);
+        flags & IS_WRITTEN != 0 && write[1] > write[0] && *descriptor > 2
+    })
+}
+
 /// The stream that functions without one write to.
 pub fn standard_output(locking: Locking, pc: u64) {
     // SAFETY: reads the C library's variable.
@@ -303,7 +348,7 @@ before! {
     getchar_unlocked => |_, pc| standard_input(Caller, pc);
     getwchar wscanf vwscanf __isoc99_wscanf __isoc99_vwscanf => |_, pc| wide_standard_input(Call, pc);
     getwchar_unlocked => |_, pc| wide_standard_input(Caller, pc);
-    fflush fwprintf vfwprintf __fwprintf_chk __vfwprintf_chk => |a, pc| output(a[0], Call, pc);
+    fwprintf vfwprintf __fwprintf_chk __vfwprintf_chk => |a, pc| output(a[0], Call, pc);
     fflush_unlocked __overflow __woverflow => |a, pc| output(a[0], Caller, pc);
     setbuf => |a, pc| { writable(a[1], BUFFER); input(a[0], Call, pc); };
     setbuffer => |a, pc| { writable(a[1], a[2]); input(a[0], Call, pc); };

@@ -6,11 +6,16 @@ use core::ffi::c_void;
 
 use raddle_vocab::io::ChannelKind;
 
-use crate::interpose::buffers::reads;
+use crate::arch::entry::export;
+use crate::interpose::buffers::{reads, writes};
 use crate::interpose::io::descriptor_uses::wait_for;
 use crate::interpose::io::descriptors::{channel, is_nonblocking, moves};
+use crate::interpose::io::net;
 use crate::interpose::io::partial::{self, Portion};
+use crate::interpose::io::regular_files::{self, FileAccess};
+use crate::restore::snapshot::touch;
 use crate::state::controlled;
+use crate::syscall::libc_real::real;
 use crate::syscall::{set_errno, syscall};
 
 /// Whether the descriptor is an end of a pipe or of a pair of sockets.
@@ -59,6 +64,38 @@ pub fn write(descriptor: i32, from: *const c_void, bytes: usize, pc: u64) -> Opt
         }
     }
 }
+
+real! { hidden:
+    fn sendfile(to: i32, from: i32, offset: *mut i64, bytes: usize) -> isize;
+}
+
+/// `sendfile` reads one file, at its own offset or at the one that is given, and writes another
+/// one. The latter is what others see, so it comes last.
+extern "C" fn send_file(to: i32, from: i32, offset: *mut i64, bytes: usize, pc: u64) -> isize {
+    if !controlled() {
+        // SAFETY: passes on what the caller gave.
+        return unsafe { hidden::sendfile(to, from, offset, bytes) };
+    }
+    net::gives_up_on(to, b"sendfile", pc);
+    net::tap::misses(to, b"sendfile");
+    touch(offset.cast(), size_of::<i64>());
+    if offset.is_null() {
+        regular_files::touches_at_offset(from, FileAccess::Observe, pc);
+    } else {
+        regular_files::touches(from, FileAccess::Observe, pc);
+    }
+    let used = wait_for(to, libc::POLLOUT, pc);
+    moves(used.number);
+    // SAFETY: passes on what the caller gave.
+    let call = || unsafe { hidden::sendfile(used.number, from, offset, bytes) };
+    let result = if is_stream(to) { at_once(used.number, call) } else { call() };
+    writes(offset as usize, size_of::<i64>(), pc);
+    used.end();
+    result
+}
+
+export!(sendfile, 4 => send_file);
+export!(sendfile64, 4 => send_file);
 
 /// How much of a read of so many bytes is done, if that is a choice of the search.
 pub fn choose(descriptor: i32, bytes: usize, pc: u64) -> Portion {

@@ -17,7 +17,7 @@ use raddle_vocab::{Misuse, OpKind, Outcome};
 
 use crate::arch::entry::export;
 use crate::interpose::buffers::attributes;
-use crate::interpose::sync::mutex::{DEAD, LIVE};
+use crate::interpose::sync::mutex::{DEAD, live_at};
 use crate::sched::{self, virtual_time};
 use crate::state::{AnnouncedOp, WaitStage, controlled, run};
 use crate::syscall::libc_real::real;
@@ -60,12 +60,12 @@ real! { hidden:
 /// Reports use of an invalid barrier, and makes it one that blocks no thread.
 fn require(address: u64, pc: u64) {
     let misuse = match at(address).tag {
-        LIVE => return,
+        tag if tag == live_at(address) => return,
         DEAD => Misuse::BarrierDestroyed,
         _ => Misuse::BarrierUninitialised,
     };
     trace::misuse(misuse, address, 0, pc);
-    *at(address) = Barrier { size: 1, arrived: 0, round: 0, tag: LIVE };
+    *at(address) = Barrier { size: 1, arrived: 0, round: 0, tag: live_at(address) };
 }
 
 fn has_arrived(tid: usize, address: u64) -> bool {
@@ -89,11 +89,11 @@ extern "C" fn init(address: u64, attr: *const i32, count: u32, pc: u64) -> i32 {
     }
     let op = AnnouncedOp::new(OpKind::BarrierInit, address, u64::from(count), pc);
     sched::arrive(op);
-    if at(address).tag == LIVE && waiting(address).next().is_some() {
+    if at(address).tag == live_at(address) && waiting(address).next().is_some() {
         trace::misuse(Misuse::ReinitInUse, address, 0, pc);
     }
     abandon(address);
-    *at(address) = Barrier { size: count, arrived: 0, round: 0, tag: LIVE };
+    *at(address) = Barrier { size: count, arrived: 0, round: 0, tag: live_at(address) };
     sched::commit(&op, Outcome::Done, 0, 0);
     0
 }

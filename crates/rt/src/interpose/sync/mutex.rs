@@ -8,6 +8,7 @@
 //! | 8..12 | owner | run-local number of the owner, plus 1 |
 //! | 12..16 | users | of a robust mutex: one of [`health`] |
 //! | 16..20 | kind | same: 0 normal, 1 recursive, 2 errorcheck, 3 adaptive, and further bits |
+//! | 20..22 | spins | while it is held, [`check`] of its address |
 //! | 24..32 | list | tag: 0 static, [`LIVE`] initialised, [`DEAD`] destroyed |
 //! | 32..40 | list | next robust mutex of the same owner |
 //!
@@ -16,6 +17,7 @@
 
 use core::ffi::c_void;
 
+use raddle_vocab::policy::mix;
 use raddle_vocab::{Misuse, MutexKind, OpKind, Outcome};
 
 use crate::arch::entry::export;
@@ -28,6 +30,18 @@ use crate::trace;
 
 /// Tag of an object that was initialised by a call.
 pub const LIVE: u64 = u64::from_le_bytes(*b"rdl-live");
+/// Tag of an object that was initialised by a call, and that only such a call makes: a copy of it,
+/// at another address, is none.
+pub const fn live_at(address: u64) -> u64 {
+    LIVE ^ address
+}
+
+/// What an object that is in use holds of its own address: a copy of it is another object, of which
+/// the copied state says nothing. It is never 0.
+pub fn check(address: u64) -> u16 {
+    mix(address) as u16 | 1
+}
+
 /// Tag of an object that was destroyed.
 pub const DEAD: u64 = u64::from_le_bytes(*b"rdl-dead");
 
@@ -53,14 +67,15 @@ struct Mutex {
     owner: u32,
     health: u32,
     kind: u32,
-    spins: u32,
+    check: u16,
+    elision: u16,
     tag: u64,
     next: u64,
 }
 
 impl Mutex {
     const fn new(kind: u32) -> Self {
-        Mutex { lock: 0, depth: 0, owner: 0, health: health::WELL, kind, spins: 0, tag: LIVE, next: 0 }
+        Mutex { lock: 0, depth: 0, owner: 0, health: health::WELL, kind, check: 0, elision: 0, tag: LIVE, next: 0 }
     }
 
     fn kind(&self) -> MutexKind {
@@ -106,7 +121,8 @@ pub fn held_by(address: u64, tid: u16) -> bool {
 #[inline]
 fn is_valid(mutex: &Mutex) -> bool {
     const KNOWN: u32 = 3 | ROBUST | 32 | 64 | SHARED;
-    matches!(mutex.tag, 0 | LIVE) && mutex.kind & !KNOWN == 0 && mutex.lock <= 1
+    let is_own = || mutex.check == check(&raw const *mutex as u64);
+    matches!(mutex.tag, 0 | LIVE) && mutex.kind & !KNOWN == 0 && (mutex.lock == 0 || mutex.lock == 1 && is_own())
 }
 
 /// Reports use of an invalid mutex, and initialises it.
@@ -238,6 +254,7 @@ fn take(address: u64, tid: u16) {
         return;
     }
     mutex.lock = 1;
+    mutex.check = check(address);
     mutex.owner = u32::from(tid) + 1;
     mutex.depth = 1;
     virtual_time::observe(address);
@@ -362,6 +379,7 @@ pub fn release(address: u64) {
         }
     }
     mutex.lock = 0;
+    mutex.check = 0;
     mutex.owner = 0;
     mutex.depth = 0;
     virtual_time::publish(address);

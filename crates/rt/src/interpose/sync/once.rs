@@ -1,6 +1,7 @@
 //! `pthread_once`, `call_once` and the guards of function-local statics in C++.
 //!
-//! The word of a once control is 0 (untouched), [`RUNNING`], or [`FINISHED`], as in glibc. A guard
+//! The word of a once control is 0 (untouched), [`RUNNING`], or [`FINISHED`], as in glibc, with
+//! further bits. A guard
 //! has 8 bytes: compiled code reads the first, which is 1 once the object is constructed; the last
 //! four hold 1 while a thread constructs it. The `arg` of an operation says which of the two it is
 //! about.
@@ -13,7 +14,7 @@ use raddle_vocab::{MemOrder, OpKind, Outcome};
 use crate::arch::entry::export;
 use crate::arch::watched_call;
 use crate::interpose::memory::heap;
-use crate::interpose::sync::{atomics, histories};
+use crate::interpose::sync::{atomics, histories, mutex};
 use crate::observed;
 use crate::sched::{self, virtual_time};
 use crate::state::{AnnouncedOp, controlled, run};
@@ -41,6 +42,12 @@ fn progress(op: &AnnouncedOp) -> &'static mut u32 {
     word(if op.arg == GUARD { op.obj + 4 } else { op.obj })
 }
 
+/// What it holds once the initialiser has returned. A control has a part of its address beside it: a
+/// copy is a control that was not initialised.
+fn finished(op: &AnnouncedOp) -> u32 {
+    if op.arg == GUARD { FINISHED } else { FINISHED | u32::from(mutex::check(op.obj)) << 16 }
+}
+
 /// Whether no thread runs the initialiser.
 pub fn can_begin(op: &AnnouncedOp) -> bool {
     *progress(op) != RUNNING
@@ -50,9 +57,9 @@ pub fn can_begin(op: &AnnouncedOp) -> bool {
 /// not tell.
 fn is_finished(op: &AnnouncedOp) -> bool {
     if histories::are_kept() {
-        return *progress(op) == FINISHED;
+        return *progress(op) == finished(op);
     }
-    if op.arg == GUARD { *word(op.obj) & 0xff != 0 } else { *word(op.obj) == FINISHED }
+    if op.arg == GUARD { *word(op.obj) & 0xff != 0 } else { *word(op.obj) == finished(op) }
 }
 
 /// Once controls in live heap blocks, at most: those beyond are taken for others.
@@ -120,7 +127,7 @@ fn end(kind: OpKind, address: u64, what: u64, pc: u64) {
     let op = AnnouncedOp::new(kind, address, what, pc);
     sched::arrive(op);
     let stays = kind == OpKind::OnceEnd && (what == CONTROL || histories::are_kept());
-    *progress(&op) = if stays { FINISHED } else { UNTOUCHED };
+    *progress(&op) = if stays { finished(&op) } else { UNTOUCHED };
     virtual_time::publish(address);
     sched::changed(address);
     sched::commit(&op, Outcome::Done, 0, 0);

@@ -8,7 +8,7 @@
 //! | 4..8 | run-local number of the writer, plus 1; or 0 | writers |
 //! | 8..16 | tag, as in a mutex | futex words |
 //! | 16..48 | threads that hold it for reading, one bit each | unused, writer's number, elision |
-//! | 48..52 | bit 8: some thread held it for reading twice; rest as in glibc | preference |
+//! | 48..52 | bit 8: some thread held it for reading twice; the upper half while it is held: what a mutex has of its address; rest as in glibc | preference |
 //! | 52..56 | number of writers that wait, where they come first | unused |
 
 use core::ffi::c_void;
@@ -18,7 +18,7 @@ use raddle_vocab::{Misuse, OpKind, Outcome, ThreadSet};
 use crate::arch::entry::export;
 use crate::interpose::buffers::attributes;
 use crate::interpose::process::couriers;
-use crate::interpose::sync::mutex::{DEAD, LIVE};
+use crate::interpose::sync::mutex::{DEAD, LIVE, check};
 use crate::sched::{self, timeouts, virtual_time};
 use crate::state::{AnnouncedOp, controlled};
 use crate::syscall::libc_real::real;
@@ -61,7 +61,20 @@ impl RwLock {
     }
 
     fn is_valid(&self) -> bool {
-        matches!(self.tag, 0 | LIVE)
+        let is_own = || self.flags >> 16 == u32::from(check(&raw const *self as u64));
+        matches!(self.tag, 0 | LIVE) && (self.readers == 0 && self.writer == 0 || is_own())
+    }
+
+    /// It is held from now on.
+    fn begin_hold(&mut self) {
+        self.flags = self.flags & 0xffff | u32::from(check(&raw const *self as u64)) << 16;
+    }
+
+    /// A hold of it has ended.
+    fn end_hold(&mut self) {
+        if self.readers == 0 && self.writer == 0 {
+            self.flags &= 0xffff;
+        }
     }
 }
 
@@ -183,6 +196,7 @@ fn read(kind: OpKind, address: u64, otherwise: Otherwise, pc: u64) -> i32 {
         lock.flags |= NESTED;
     }
     lock.readers += 1;
+    lock.begin_hold();
     lock.held.insert(usize::from(tid));
     virtual_time::observe(address);
     sched::commit(&op, Outcome::Done, 0, 0);
@@ -214,6 +228,7 @@ fn write(kind: OpKind, address: u64, otherwise: Otherwise, pc: u64) -> i32 {
         return otherwise.1;
     }
     lock.writer = u32::from(couriers::self_id()) + 1;
+    lock.begin_hold();
     virtual_time::observe(address);
     virtual_time::observe(readers_key(address));
     sched::commit(&op, Outcome::Done, 0, 0);
@@ -327,6 +342,7 @@ extern "C" fn unlock(address: u64, pc: u64) -> i32 {
         lock.held.remove(usize::from(tid));
         virtual_time::publish(readers_key(address));
     }
+    lock.end_hold();
     if lock.readers == 0 {
         lock.flags &= !NESTED;
         lock.held = ThreadSet::new();

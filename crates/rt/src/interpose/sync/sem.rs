@@ -5,7 +5,7 @@ use raddle_vocab::{Misuse, OpKind, Outcome};
 
 use crate::arch::entry::export;
 use crate::interpose::process::couriers::{self, InterruptibleCall};
-use crate::interpose::sync::mutex::{DEAD, LIVE};
+use crate::interpose::sync::mutex::{DEAD, live_at};
 use crate::interpose::thread::cancel;
 use crate::sched::{self, timeouts, virtual_time};
 use crate::state::{AnnouncedOp, ThreadStatus, controlled, run};
@@ -27,9 +27,9 @@ pub struct Semaphore {
 }
 
 impl Semaphore {
-    /// One that was initialised.
-    pub const fn new(value: u32) -> Self {
-        Semaphore { value, unused: [0; 3], tag: LIVE, rest: 0 }
+    /// One that was initialised at this address.
+    pub const fn new(address: u64, value: u32) -> Self {
+        Semaphore { value, unused: [0; 3], tag: live_at(address), rest: 0 }
     }
 }
 
@@ -42,12 +42,12 @@ fn at(address: u64) -> &'static mut Semaphore {
 
 /// Whether there is a semaphore at the address.
 pub fn is_live(address: u64) -> bool {
-    at(address).tag == LIVE
+    at(address).tag == live_at(address)
 }
 
 /// Whether a wait would not block.
 pub fn is_positive(address: u64) -> bool {
-    at(address).tag == LIVE && at(address).value > 0
+    is_live(address) && at(address).value > 0
 }
 
 /// Reports threads that wait for ever for an invalid semaphore: called at the end of a run.
@@ -57,10 +57,9 @@ pub fn report_stuck() {
         if fiber.status != ThreadStatus::Pending || fiber.pending.kind != OpKind::SemWait {
             continue;
         }
-        match at(fiber.pending.obj).tag {
-            // The host reports a semaphore that was destroyed while threads waited.
-            LIVE | DEAD => {}
-            _ => trace::misuse_at_rest(tid, Misuse::SemUninitialised),
+        // The host reports a semaphore that was destroyed while threads waited.
+        if !is_live(fiber.pending.obj) && at(fiber.pending.obj).tag != DEAD {
+            trace::misuse_at_rest(tid, Misuse::SemUninitialised);
         }
     }
 }
@@ -79,12 +78,12 @@ real! { hidden:
 /// Reports use of an invalid semaphore, and initialises it with the value 0.
 fn require(address: u64, pc: u64) {
     let misuse = match at(address).tag {
-        LIVE => return,
+        _ if is_live(address) => return,
         DEAD => Misuse::SemDestroyed,
         _ => Misuse::SemUninitialised,
     };
     trace::misuse(misuse, address, 0, pc);
-    *at(address) = Semaphore::new(0);
+    *at(address) = Semaphore::new(address, 0);
 }
 
 fn arrive(kind: OpKind, address: u64, pc: u64) -> AnnouncedOp {
@@ -117,7 +116,7 @@ pub fn start(address: u64, value: u32, named: bool, pc: u64) {
     if waiter(address).is_some() {
         trace::misuse(Misuse::ReinitInUse, address, 0, pc);
     }
-    *at(address) = Semaphore::new(value);
+    *at(address) = Semaphore::new(address, value);
     sched::commit(&op, Outcome::Done, u64::from(named), 0);
     sched::changed(address);
 }

@@ -167,7 +167,7 @@ extern "C" fn cancel(handle: u64, pc: u64) -> i32 {
         // SAFETY: passes on what the caller gave.
         return unsafe { hidden::pthread_cancel(handle) };
     }
-    let Some(tid) = lifecycle::by_live_handle(handle) else {
+    let Some(tid) = lifecycle::by_live_handle(handle, pc) else {
         trace::misuse(Misuse::BadThread, handle, 0, pc);
         return libc::ESRCH;
     };

@@ -38,7 +38,7 @@ real! { hidden:
 
 /// The thread with this handle; reports misuse if there is none.
 pub fn thread(handle: u64, pc: u64) -> Option<usize> {
-    let found = lifecycle::by_live_handle(handle);
+    let found = lifecycle::by_live_handle(handle, pc);
     if found.is_none() {
         trace::misuse(Misuse::BadThread, handle, 0, pc);
     }

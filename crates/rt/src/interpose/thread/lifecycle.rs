@@ -310,9 +310,22 @@ pub fn by_handle(handle: u64) -> Option<usize> {
     (0..run.threads).rev().find(|&tid| process().pool[run.fibers[tid].slot as usize].handle == handle)
 }
 
-/// The thread with this handle, unless it was joined: then the handle names none any more.
-pub fn by_live_handle(handle: u64) -> Option<usize> {
-    by_handle(handle).filter(|&tid| !run().fibers[tid].joined)
+/// The thread with this handle, for a call at `pc`. The handle names none any more once the thread
+/// was joined, or has ended and was detached.
+pub fn by_live_handle(handle: u64, pc: u64) -> Option<usize> {
+    by_handle(handle).filter(|&tid| !run().fibers[tid].joined && !has_ended_detached(tid, pc))
+}
+
+/// Whether the thread was detached and has ended, which it may do before the call or behind it.
+fn has_ended_detached(tid: usize, pc: u64) -> bool {
+    if !run().fibers[tid].detached || tid == couriers::self_id() as usize {
+        return false;
+    }
+    let look = poll_life(tid, pc);
+    sched::arrive(look);
+    let over = run().fibers[tid].private.over;
+    sched::commit(&look, if over { Outcome::Done } else { Outcome::TimedOut }, u64::from(over), 0);
+    over
 }
 
 /// Whether a join of this thread is enabled: it has ended, or may not be joined.

@@ -148,7 +148,7 @@ pub fn send_part(index: usize, pieces: &Pieces, skip: usize, portion: Portion) -
 }
 
 /// A wait with a time-out is over.
-fn timed_out(pc: u64) {
+pub fn timed_out(pc: u64) {
     virtual_time::slept(MILLISECOND);
     timeouts::time_passes(pc);
 }

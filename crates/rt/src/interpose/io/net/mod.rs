@@ -42,7 +42,7 @@ use crate::state::{AnnouncedOp, Global, controlled, process, run};
 use crate::syscall::syscall;
 
 pub use self::calls::readable_bytes;
-pub use self::data::{Pieces, receive, receive_one, send, send_one};
+pub use self::data::{Pieces, receive, receive_one, send, send_one, timed_out};
 pub use self::messages::{receive_message, send_message};
 pub use self::readiness::{add_readiness, can_go_on, revents};
 
@@ -368,12 +368,7 @@ impl SocketCall {
 
     /// Whether it waits for a limited time only.
     fn is_timed(&self, option: i32) -> bool {
-        let (mut span, mut len) = (libc::timeval { tv_sec: 0, tv_usec: 0 }, size_of::<libc::timeval>() as u32);
-        // SAFETY: asks for an option of the kernel's socket, into locals.
-        let result = unsafe {
-            syscall!(libc::SYS_getsockopt, self.descriptor, libc::SOL_SOCKET, option, &raw mut span, &raw mut len)
-        };
-        result == 0 && (span.tv_sec, span.tv_usec) != (0, 0)
+        has_limit(self.descriptor, option)
     }
 
     /// The operation was performed: other threads may be enabled.
@@ -385,6 +380,20 @@ impl SocketCall {
         release(self.index, self.pc);
         sched::changed_channels();
     }
+}
+
+/// Whether operations that wait for the events wait for a limited time only. The descriptor need
+/// not be a socket.
+pub fn has_time_limit(descriptor: i32, events: i16) -> bool {
+    has_limit(descriptor, if events & libc::POLLOUT != 0 { libc::SO_SNDTIMEO } else { libc::SO_RCVTIMEO })
+}
+
+fn has_limit(descriptor: i32, option: i32) -> bool {
+    let (mut span, mut len) = (libc::timeval { tv_sec: 0, tv_usec: 0 }, size_of::<libc::timeval>() as u32);
+    // SAFETY: asks for an option of the kernel's socket, into locals.
+    let result =
+        unsafe { syscall!(libc::SYS_getsockopt, descriptor, libc::SOL_SOCKET, option, &raw mut span, &raw mut len) };
+    result == 0 && (span.tv_sec, span.tv_usec) != (0, 0)
 }
 
 /// A descriptor of the socket was closed, or a call on it has ended. The last one ends it.
