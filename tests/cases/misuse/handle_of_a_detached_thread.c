@@ -41,5 +41,6 @@ int main(void) {
 #else
     sem_wait(&named);
 #endif
+    sem_destroy(&named);
     pthread_exit(NULL);
 }

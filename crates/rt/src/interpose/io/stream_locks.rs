@@ -32,8 +32,18 @@ real! { hidden:
     fn funlockfile(stream: *mut c_void);
 }
 
-/// Functions that take the lock of a stream for longer than a call.
-const LOCKING: [&[u8]; 4] = [b"flockfile", b"ftrylockfile", b"_IO_flockfile", b"_IO_ftrylockfile"];
+/// Functions that take the lock of a stream for longer than a call, or make calls run the program's
+/// own code with it.
+const LOCKING: [&[u8]; 8] = [
+    b"flockfile",
+    b"ftrylockfile",
+    b"_IO_flockfile",
+    b"_IO_ftrylockfile",
+    b"fopencookie",
+    b"register_printf_specifier",
+    b"register_printf_function",
+    b"register_printf_modifier",
+];
 /// What the macros of functions that do not take it call, and the end of the names of these
 /// functions.
 const FROM_MACROS: [&[u8]; 6] =

@@ -224,15 +224,7 @@ extern "C" fn flush(stream: *mut c_void, pc: u64) -> i32 {
     if !stream.is_null() {
         output(stream as usize, Call, pc);
     } else if controlled() {
-        // One after the other, until the call itself has nothing left to write, or cannot.
-        for _ in 0..STREAMS {
-            let Some(written) = unflushed().next() else { break };
-            output(written, Call, pc);
-            if unflushed().any(|stream| stream == written) {
-                // SAFETY: a stream that is open.
-                unsafe { hidden::fflush(written as *mut c_void) };
-            }
-        }
+        flush_all(pc);
     }
     // SAFETY: passes on what the caller gave.
     unsafe { hidden::fflush(stream) }
@@ -243,17 +235,29 @@ export!(fflush, 1 => flush);
 /// Streams that are written one by one by a call that writes all.
 const STREAMS: usize = 64;
 
+/// Writes all streams, each in a transition of its own: those that hold nothing, too, because
+/// another thread may have come first.
+fn flush_all(pc: u64) {
+    let mut done = [0; STREAMS];
+    for at in 0..STREAMS {
+        let Some(next) = written_streams().find(|stream| !done[..at].contains(stream)) else { break };
+        done[at] = next;
+        output(next, Call, pc);
+        if written_streams().any(|stream| stream == next) {
+            // SAFETY: a stream that is open.
+            unsafe { hidden::fflush(next as *mut c_void) };
+        }
+    }
+}
+
 /// The streams that `fflush` of all streams has to write. What standard output and error hold is
 /// invisible to other threads.
-fn unflushed() -> impl Iterator<Item = usize> {
+fn written_streams() -> impl Iterator<Item = usize> {
     // SAFETY: reads the C library's variable.
     let first = unsafe { first_stream } as usize;
     let next = |&stream: &usize| Some(head(stream).links[1]);
     let all = core::iter::successors(Some(first), next).take_while(|&stream| stream != 0);
-    all.filter(|&stream| {
-        let StreamHead { flags, write, descriptor, .. } = head(stream);
-        flags & IS_WRITTEN != 0 && write[1] > write[0] && *descriptor > 2
-    })
+    all.filter(|&stream| head(stream).flags & ONLY_READ == 0 && head(stream).descriptor > 2)
 }
 
 /// The stream that functions without one write to.
@@ -300,6 +304,8 @@ struct StreamHead {
 const LOCKED_BY_CALLERS: u64 = 0x8000;
 /// The program gave the buffer.
 const USER_BUFFER: u64 = 1;
+/// It was opened for reading only.
+const ONLY_READ: u64 = 8;
 /// The end of the input was met.
 const SEEN_END: u64 = 0x10;
 /// The bytes of `read` are those that the program has put back.

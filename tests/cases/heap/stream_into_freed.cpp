@@ -1,0 +1,26 @@
+// compilers: gcc clang
+// check:
+// verdict: bug
+// findings: at-least
+// finding: memory detail=use-after-free
+// check:
+// flags: -DBEYOND
+// verdict: bug
+// findings: at-least
+// finding: memory detail=out-of-bounds
+
+// A stream of the C++ library stores its input in a block that was freed, or is too small.
+#include <sstream>
+
+int main() {
+    std::istringstream in("1234567890123456");
+#ifdef BEYOND
+    char *small = new char[8];
+    in.read(small, 16);
+    delete[] small;
+#else
+    int *freed = new int;
+    delete freed;
+    in >> *freed;
+#endif
+}
