@@ -105,7 +105,7 @@ fn what_diverged(run: &DivergedRun) -> String {
         Some(finding) if run.reproduced => format!("{how}\nreproduced: {}: {}", finding.id, finding.message),
         Some(finding) if run.has_ended => {
             let id = &finding.id;
-            format!("{how}\nnot reproduced: {id} did not occur; `raddle check` says whether it is gone")
+            format!("{how}\nnot reproduced: the program ended without {id}; `raddle check` says whether it is gone")
         }
         Some(finding) => {
             format!("{how}\nnot reproduced: the run did not come to its end, and {} did not show", finding.id)
