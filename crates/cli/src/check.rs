@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
-use raddle_engine::directory::{REPORT, RunDirectory, load_traces, usual_directory};
+use raddle_engine::directory::{REPORT, ROOT, RunDirectory, claim, load_traces, usual_directory};
 use raddle_engine::frameworks::Framework;
 use raddle_engine::{
     CheckOptions, Checker, Durability, Interrupted, Observer, Program, Progress, Trust, UnseenCode, can_go_on, durable,
@@ -64,18 +64,27 @@ fn once(args: &CheckArgs, words: &[OsString]) -> CommandResult {
 pub fn resume(args: &CheckArgs, words: &[OsString], interrupted: Interrupted) -> CommandResult {
     interrupt::install()?;
     let directory = interrupted.path().parent().map_or_else(PathBuf::new, Path::to_path_buf);
+    let mut args = args.clone();
+    // It was kept beside another check of that program.
+    let is_beside = args.checkpoint.is_none() && directory.parent() == Some(Path::new(ROOT));
+    if is_beside && args.out.is_none() && directory != usual_directory(&Input::of(&args.inputs)?.name()) {
+        args.out = Some(directory.clone());
+    }
     let durability = Durability { directory, after: Duration::ZERO, command: words.to_vec() };
-    Ok(status(&check(args, How { durability: Some(durability), interrupted: Some(interrupted), part: None })?))
+    Ok(status(&check(&args, How { durability: Some(durability), interrupted: Some(interrupted), part: None })?))
 }
 
-/// Where the directory of the run is.
-fn directory(args: &CheckArgs, input: &Input) -> PathBuf {
-    args.out.clone().unwrap_or_else(|| usual_directory(&input.name()))
+/// Where the directory of the run is, which no other check has at the same time.
+pub fn directory(args: &CheckArgs, name: &str) -> Result<PathBuf, CommandError> {
+    match &args.out {
+        Some(out) => Ok(out.clone()),
+        None => Ok(claim(&usual_directory(name))?),
+    }
 }
 
 /// When and where the search is saved. What an earlier one left there is removed.
 fn durability(args: &CheckArgs, words: &[OsString]) -> Result<Durability, CommandError> {
-    let run = directory(args, &Input::of(&args.inputs)?);
+    let run = directory(args, &Input::of(&args.inputs)?.name())?;
     RunDirectory::create(&run)?;
     let (directory, after) = match &args.checkpoint {
         None => (run.clone(), LONG),
@@ -149,8 +158,15 @@ pub fn check_with(
     options(args)?.validate().map_err(raddle_engine::Error::from)?;
     let input = Input::of(&args.inputs)?;
     args.target.remote.accept(&[(input.is_sources(), "a source file")])?;
-    let directory = directory(args, &input);
+    let directory = directory(args, &input.name())?;
     RunDirectory::create(&directory)?;
+    if args.out.is_none() && directory != usual_directory(&input.name()) {
+        say(&format!(
+            "raddle: another check of {} is under way: this one is kept in {}",
+            input.name(),
+            directory.display()
+        ));
+    }
     let (begun, mut options) = (Instant::now(), options(args)?);
     let words = [options.strategy.word(), granularity_word(options.granularity), options.property().word()];
     let known = Known::new(&input.name(), &args.args, words, options.memory);

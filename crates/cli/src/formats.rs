@@ -75,11 +75,15 @@ fn text_report(run: &ReportBundle, directory: Option<&str>) -> String {
 
 /// Writes the run to a file, or to standard output for `-`.
 pub fn write(run: &ReportBundle, format: Format, path: &Path) -> Result<(), CommandError> {
-    let bytes = render(run, format)?;
-    if path == Path::new("-") {
-        return print(&bytes, format);
+    put(&render(run, format)?, format, Some(path))
+}
+
+/// Writes a report in this format to a file, or to standard output for `-` and without a file.
+pub fn put(bytes: &[u8], format: Format, path: Option<&Path>) -> Result<(), CommandError> {
+    match path.filter(|path| *path != Path::new("-")) {
+        Some(path) => std::fs::write(path, bytes).map_err(|error| CommandError(format!("{}: {error}", path.display()))),
+        None => print(bytes, format),
     }
-    std::fs::write(path, bytes).map_err(|error| CommandError(format!("{}: {error}", path.display())))
 }
 
 /// Prints to standard output, with colours where the terminal wants them. A closed pipe is no

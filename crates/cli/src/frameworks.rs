@@ -11,7 +11,7 @@ use std::process::Command;
 use std::sync::mpsc;
 use std::time::Instant;
 
-use raddle_engine::directory::{EARLIER, REPORT, ROOT, RunDirectory, load_traces};
+use raddle_engine::directory::{EARLIER, REPORT, RunDirectory, load_traces};
 use raddle_engine::frameworks::{Framework, TestCase};
 use raddle_engine::{StrategyName, has_panicked};
 use raddle_exec::interrupt;
@@ -22,7 +22,8 @@ use raddle_report::escape::clean;
 use raddle_report::junit::{self, Case};
 
 use crate::args::{CheckArgs, FrameworkArg, ShownArgs};
-use crate::check::{self, How, SuitePart, build::Input};
+use crate::check::build::{BUILD_WITH_TESTS, Input};
+use crate::check::{self, How, SuitePart};
 use crate::error::{CommandError, CommandResult, say};
 use crate::exit_codes;
 use crate::formats::{self, Format};
@@ -54,11 +55,11 @@ struct TestRun {
 
 /// Runs the command.
 pub fn run(args: &CheckArgs, wanted: FrameworkArg) -> CommandResult {
-    let is_build = matches!(&args.inputs[..], [directory] if directory.join(ctest::FILE).is_file());
+    let is_build = matches!(&args.inputs[..], [directory] if directory.join(BUILD_WITH_TESTS).is_file());
     let is_ctest = wanted == FrameworkArg::Ctest || (wanted == FrameworkArg::Auto && is_build);
     let input = Input::of(&args.inputs)?;
     let name = if is_ctest { "ctest".to_string() } else { input.name() };
-    let base = args.out.clone().unwrap_or_else(|| Path::new(ROOT).join(&name));
+    let base = check::directory(args, &name)?;
     RunDirectory::create(&base)?;
     let mut tests = if is_ctest {
         ctest::list(&args.inputs[0])?
@@ -88,7 +89,7 @@ pub fn run(args: &CheckArgs, wanted: FrameworkArg) -> CommandResult {
     formats::write(&run, Format::Json, &base.join(REPORT))?;
     let mut shown = args.clone();
     if let Some(path) = shown.shown.junit.take() {
-        write_suite(&path, &junit_of(&name, &tests, &reports))?;
+        formats::put(junit_of(&name, &tests, &reports).as_bytes(), Format::Junit, Some(&path))?;
     }
     check::write_reports(&shown, &run)?;
     Ok(summary(&tests, &reports))
@@ -342,7 +343,15 @@ fn merged(
         all.stats.seconds += stats.seconds;
         let verdict = report.verdict;
         let (executions, seconds) = (stats.executions, stats.seconds);
-        all.tests.push(TestVerdict { name: test.title.clone(), verdict, executions, seconds });
+        all.tests.push(TestVerdict {
+            name: test.title.clone(),
+            suite: Some(test.suite.clone()).filter(|suite| !suite.is_empty()),
+            case: Some(test.name.clone()),
+            directory: Some(directory.clone()),
+            verdict,
+            executions,
+            seconds,
+        });
         let lists =
             [(&mut all.limits, &report.limits), (&mut all.unseen, &report.unseen), (&mut all.notes, &report.notes)];
         for (all, one) in lists {
@@ -371,11 +380,35 @@ fn junit_of(program: &str, tests: &[TestRun], reports: &[Option<Report>]) -> Str
     junit::suite(program, &cases)
 }
 
-fn write_suite(path: &Path, text: &str) -> Result<(), CommandError> {
-    if path == Path::new("-") {
-        return formats::print(text.as_bytes(), Format::Junit);
-    }
-    std::fs::write(path, text).map_err(|error| CommandError(format!("{}: {error}", path.display())))
+/// A run of test cases that was kept as a suite, with a verdict for each of them. What is not in the
+/// reports of the single cases is taken from that of the run.
+pub fn junit_of_run(run: &Report, directory: &Path) -> String {
+    let of_case = |test: &TestVerdict| {
+        // The name comes from a file: it leads nowhere else.
+        let is_name = |name: &&String| Path::new(name).file_name() == Some(name.as_ref());
+        let report = test.directory.as_ref().filter(is_name).and_then(|name| {
+            let bytes = std::fs::read(directory.join(name).join(REPORT)).ok()?;
+            serde_json::from_slice::<Report>(&bytes).ok()
+        });
+        report.unwrap_or_else(|| {
+            let prefix = test.directory.as_ref().map(|name| format!("{name}/"));
+            let is_of_test = |finding: &&Finding| prefix.as_ref().is_some_and(|prefix| finding.id.starts_with(prefix));
+            let mut report = run.clone();
+            report.findings = run.findings.iter().filter(is_of_test).cloned().collect();
+            report.verdict = test.verdict;
+            (report.stats.executions, report.stats.seconds) = (test.executions, test.seconds);
+            report
+        })
+    };
+    let reports: Vec<Report> = run.tests.iter().map(of_case).collect();
+    let case = |(test, report)| {
+        let (test, report): (&TestVerdict, &Report) = (test, report);
+        let class = test.suite.clone().filter(|suite| !suite.is_empty()).unwrap_or_else(|| run.program.clone());
+        (class, test.case.clone().unwrap_or_else(|| test.name.clone()), report)
+    };
+    let all: Vec<_> = run.tests.iter().zip(&reports).map(case).collect();
+    let cases: Vec<Case<'_>> = all.iter().map(|(class, name, report)| Case { class, name, report }).collect();
+    junit::suite(&run.program, &cases)
 }
 
 /// Whether a name matches a pattern, in which `*` stands for any characters and `?` for one.

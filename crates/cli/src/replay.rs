@@ -93,10 +93,14 @@ fn run_schedule(replay: &Replay) -> CommandResult {
 
 /// What became of a finding whose schedule the program does not follow any more.
 fn what_diverged(run: &DivergedRun) -> String {
-    let how = format!(
-        "the schedule is no longer feasible for this program: of its {} events, {} were followed by their threads",
-        run.events, run.followed
-    );
+    let how = if run.followed == run.events {
+        format!("the threads followed all {} events of the schedule, with other operations", run.events)
+    } else {
+        format!(
+            "the schedule is no longer feasible for this program: of its {} events, {} were followed by their threads",
+            run.events, run.followed
+        )
+    };
     match &run.finding {
         Some(finding) if run.reproduced => format!("{how}\nreproduced: {}: {}", finding.id, finding.message),
         Some(finding) if run.has_ended => {
@@ -114,7 +118,9 @@ fn verdict(run: &FollowedRun) -> String {
     let events = run.events;
     match (&run.finding, run.reproduced) {
         (Some(finding), true) => format!("reproduced: {}: {}", finding.id, finding.message),
-        (Some(finding), false) => format!("followed {events} events: {} is gone on this path", finding.id),
+        (Some(finding), false) => {
+            format!("followed {events} events: {} did not occur, it is gone on this path", finding.id)
+        }
         (None, true) => format!("followed {events} events to the findings above"),
         (None, false) => format!("followed {events} events: nothing is wrong on this path"),
     }

@@ -7,14 +7,19 @@ use crate::args::ReportArgs;
 use crate::error::{CommandError, CommandResult};
 use crate::exit_codes;
 use crate::formats::{self, Format};
+use crate::frameworks;
 
 /// Runs the command.
 pub fn run(args: &ReportArgs) -> CommandResult {
-    let (mut run, named) = load_run_or_finding(args.run.as_deref())?;
+    let (mut run, named, directory) = load_run_or_finding(args.run.as_deref())?;
     if let Some(id) = args.finding.as_ref().or(named.as_ref()) {
         select(&mut run, id)?;
     }
     let format = args.format.unwrap_or(Format::Text);
+    if format == Format::Junit && args.finding.is_none() && named.is_none() && !run.report.tests.is_empty() {
+        let suite = frameworks::junit_of_run(&run.report, &directory);
+        return formats::put(suite.as_bytes(), format, args.output.as_deref()).map(|()| exit_codes::FINE);
+    }
     match &args.output {
         Some(path) => formats::write(&run, format, path)?,
         None => formats::print(&formats::render(&run, format)?, format)?,

@@ -31,9 +31,11 @@ const FAREWELL: Duration = Duration::from_millis(1500);
 #[derive(Default)]
 struct State {
     program: String,
-    stats: Stats,
+    /// Runs of all searches, as the report counts them, and their events.
+    runs: u64,
+    events: u64,
     estimate: Option<Estimate>,
-    /// Seconds and executions.
+    /// Seconds and runs.
     curve: Vec<(f64, u64)>,
     depths: BTreeMap<usize, u64>,
     findings: Vec<Value>,
@@ -85,17 +87,18 @@ impl Live {
         *state.depths.entry(events / BUCKET * BUCKET).or_default() += 1;
     }
 
-    /// Another execution was made.
-    pub fn update(&mut self, stats: &Stats, estimate: Option<Estimate>) {
+    /// Another execution was made; `earlier` searches were made before.
+    pub fn update(&mut self, stats: &Stats, earlier: &Stats, estimate: Option<Estimate>) {
         let elapsed = self.started.elapsed();
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if elapsed < self.next_point {
             return;
         }
         self.next_point = elapsed + self.pause;
-        state.stats = stats.clone();
+        (state.runs, state.events) = (earlier.runs() + stats.runs(), earlier.events + stats.events);
         state.estimate = estimate;
-        state.curve.push((elapsed.as_secs_f64(), stats.executions));
+        let runs = state.runs;
+        state.curve.push((elapsed.as_secs_f64(), runs));
         if state.curve.len() >= 2 * POINTS {
             let mut keep = false;
             state.curve.retain(|_| {
@@ -115,8 +118,10 @@ impl Live {
     /// The search is over: an open page gets the verdict before the server ends.
     pub fn finish(&self, report: &Report) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.stats = report.stats.clone();
-        state.curve.push((self.started.elapsed().as_secs_f64(), report.stats.executions));
+        state.runs = report.stats.runs_in_all();
+        state.events = state.events.max(report.stats.events);
+        let runs = state.runs;
+        state.curve.push((self.started.elapsed().as_secs_f64(), runs));
         state.verdict = Some(json!({ "word": report.verdict, "reason": report.reason }));
         let watched = state.asked.is_some_and(|asked| asked.elapsed() < 2 * FAREWELL);
         drop(state);
@@ -209,7 +214,7 @@ fn snapshot(state: &Mutex<State>) -> String {
     state.asked = Some(Instant::now());
     state.told_verdict = state.verdict.is_some();
     json!({
-        "program": state.program, "stats": state.stats, "curve": state.curve,
+        "program": state.program, "runs": state.runs, "events": state.events, "curve": state.curve,
         "estimate": state.estimate.map(|estimate| estimate.likely()),
         "depths": state.depths.iter().collect::<Vec<_>>(), "bucket": BUCKET,
         "findings": state.findings, "verdict": state.verdict,
@@ -280,12 +285,20 @@ mod tests {
     }
 
     #[test]
+    fn runs_are_counted_as_in_the_report() {
+        let mut live = Live::open("x").unwrap();
+        let earlier = Stats { executions: 100, blocked: 28, ..Stats::default() };
+        live.update(&Stats { executions: 5, matched: 2, ..Stats::default() }, &earlier, None);
+        assert_eq!(live.state.lock().unwrap().runs, 135);
+    }
+
+    #[test]
     fn long_searches_keep_a_short_curve() {
         let mut live = Live::open("x").unwrap();
         for number in 0..5000 {
             live.next_point = Duration::ZERO;
             live.examined(number as usize % 50);
-            live.update(&Stats { executions: number, ..Stats::default() }, None);
+            live.update(&Stats { executions: number, ..Stats::default() }, &Stats::default(), None);
         }
         let state = live.state.lock().unwrap();
         assert!(state.curve.len() <= 2 * POINTS);

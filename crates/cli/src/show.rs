@@ -53,7 +53,7 @@ fn start(trace: &AnnotatedTrace) -> usize {
 
 /// The run, and the finding that was asked for: its name may take the place of the run's.
 fn find(args: &ShowArgs) -> Result<(ReportBundle, Option<String>), CommandError> {
-    let (run, named) = load_run_or_finding(args.run.as_deref())?;
+    let (run, named, _) = load_run_or_finding(args.run.as_deref())?;
     Ok((run, args.finding.clone().or(named)))
 }
 

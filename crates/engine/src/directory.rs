@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use raddle_model::finding::Finding;
 use raddle_report::annotated::AnnotatedTrace;
@@ -17,6 +19,8 @@ pub const REPORT: &str = "report.json";
 /// Below the directory of a run: the witnesses of the check before. A bug that was fixed has none
 /// in the new one, and its old witness shows that it is gone.
 pub const EARLIER: &str = "earlier";
+/// Locked by the process that checks there.
+const LOCK: &str = ".lock";
 /// How the names of annotated traces end.
 const STORY: &str = ".story.json";
 
@@ -76,6 +80,45 @@ impl RunDirectory {
         let path = self.path.join(format!("{id}{STORY}"));
         let bytes = serde_json::to_vec(story).map_err(|error| Error::file(&path, error))?;
         std::fs::write(&path, bytes).map_err(|error| Error::file(&path, error))
+    }
+}
+
+/// The directories that this process has, by what was asked for, with their locks.
+static CLAIMED: Mutex<BTreeMap<PathBuf, (PathBuf, Option<File>)>> = Mutex::new(BTreeMap::new());
+
+/// A directory that no other process checks in, for as long as this process lasts: the one that is
+/// asked for, or one beside it with a number. Asked again, it is the same.
+///
+/// # Errors
+/// If the directory cannot be made.
+pub fn claim(wanted: &Path) -> Result<PathBuf, Error> {
+    let mut claimed = CLAIMED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((path, _)) = claimed.get(wanted) {
+        return Ok(path.clone());
+    }
+    for number in 1u32.. {
+        let mut path = wanted.to_path_buf();
+        if number > 1 {
+            path.as_mut_os_string().push(format!("-{number}"));
+        }
+        if let Some(lock) = try_claim(&path)? {
+            claimed.insert(wanted.to_path_buf(), (path.clone(), lock));
+            return Ok(path);
+        }
+    }
+    unreachable!("there are more numbers than processes")
+}
+
+/// Claims a directory, with its lock; `None` if another process has it. Where the system has no
+/// locks, nothing keeps processes apart.
+fn try_claim(path: &Path) -> Result<Option<Option<File>>, Error> {
+    std::fs::create_dir_all(path).map_err(|error| Error::Directory { path: path.to_path_buf(), error })?;
+    let Ok(lock) = File::options().create(true).truncate(false).write(true).open(path.join(LOCK)) else {
+        return Ok(Some(None));
+    };
+    match lock.try_lock() {
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(Some(Some(lock))),
     }
 }
 
@@ -164,6 +207,19 @@ mod tests {
         run.clear().unwrap();
         assert!(!run.witness("r8").exists() && names(&aside) == ["r7.json"]);
         assert_eq!(run.witness("r1"), directory.path().join("r1.json"));
+    }
+
+    #[test]
+    fn a_directory_belongs_to_one_process() {
+        let directory = tempfile::tempdir().unwrap();
+        let wanted = directory.path().join("bank");
+        // What another process does, as locks belong to open files.
+        let other = try_claim(&wanted).unwrap().unwrap();
+        assert_eq!(claim(&wanted).unwrap(), directory.path().join("bank-2"));
+        drop(other);
+        assert_eq!(claim(&wanted).unwrap(), directory.path().join("bank-2"), "it stays the same");
+        let free = directory.path().join("free");
+        assert_eq!(claim(&free).unwrap(), free);
     }
 
     #[test]

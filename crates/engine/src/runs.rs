@@ -32,13 +32,13 @@ pub fn load_run(name: Option<&Path>) -> Result<(ReportBundle, PathBuf), Error> {
 
 /// A run as [`load_run`] finds it, or a finding of one: by its id (`r1`, of the newest run that has
 /// it), by program and id (`bank/r1`), or by the file of its witness. The id of the finding comes
-/// with it.
+/// with it, and the directory of the run.
 ///
 /// # Errors
 /// As for [`load_run`].
-pub fn load_run_or_finding(name: Option<&Path>) -> Result<(ReportBundle, Option<String>), Error> {
+pub fn load_run_or_finding(name: Option<&Path>) -> Result<(ReportBundle, Option<String>, PathBuf), Error> {
     let error = match load_run(name) {
-        Ok((run, _)) => return Ok((run, None)),
+        Ok((run, directory)) => return Ok((run, None, directory)),
         Err(error) => error,
     };
     let Some(name) = name else { return Err(error) };
@@ -51,7 +51,9 @@ pub fn load_run_or_finding(name: Option<&Path>) -> Result<(ReportBundle, Option<
     let id = id.to_string_lossy().into_owned();
     let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
     match load_run(Some(directory)) {
-        Ok((run, _)) if run.report.findings.iter().any(|finding| finding.id == id) => Ok((run, Some(id))),
+        Ok((run, directory)) if run.report.findings.iter().any(|finding| finding.id == id) => {
+            Ok((run, Some(id), directory))
+        }
         _ => Err(error),
     }
 }

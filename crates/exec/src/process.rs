@@ -294,6 +294,14 @@ pub(crate) fn preempt(process: u32) {
     }
 }
 
+/// Stops a process of a target.
+pub(crate) fn stop(process: u32) {
+    if let Ok(process) = libc::pid_t::try_from(process) {
+        // SAFETY: sends a signal, as above.
+        unsafe { libc::kill(process, libc::SIGSTOP) };
+    }
+}
+
 /// Status of a child that has ended, without reaping it: its number stays taken until the process
 /// is dropped.
 fn peek(pid: Pid) -> Option<ExitStatus> {

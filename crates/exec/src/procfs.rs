@@ -17,6 +17,31 @@ pub(crate) fn activity(id: u32) -> Option<Activity> {
     Some(Activity { runnable: state(id)? == 'R', computed: scheduled(&id.to_string())?.computed })
 }
 
+/// How often a process is looked at that is to stop, and the time between.
+const LOOKS: (u32, Duration) = (50, Duration::from_millis(2));
+
+/// The address of the instruction at which a process of ours computes, which is stopped for that
+/// and does not go on. `None` if it is in a system call, or the kernel does not say it.
+pub(crate) fn instruction(id: u32) -> Option<u64> {
+    crate::process::stop(id);
+    let has_stopped = |_| {
+        let is_there = state(id).is_none_or(|state| matches!(state, 'T' | 't'));
+        if !is_there {
+            std::thread::sleep(LOOKS.1);
+        }
+        is_there
+    };
+    (0..LOOKS.0).any(has_stopped);
+    counter(&std::fs::read_to_string(format!("/proc/{id}/syscall")).ok()?)
+}
+
+/// The program counter of a process that is in no system call: its stack pointer comes before it.
+fn counter(text: &str) -> Option<u64> {
+    let mut words = text.split_whitespace();
+    let (call, counter) = (words.next()?, words.nth(1)?);
+    (call == "-1").then(|| u64::from_str_radix(counter.strip_prefix("0x")?, 16).ok()).flatten()
+}
+
 /// Times of a process or thread from the kernel's scheduler.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Scheduled {
@@ -106,6 +131,27 @@ mod tests {
     use super::*;
     use std::process::Command;
     use std::time::Instant;
+
+    #[test]
+    fn a_process_that_computes_has_a_program_counter() {
+        assert_eq!(counter("-1 0x7ffe8 0x55551139\n"), Some(0x5555_1139));
+        assert_eq!(counter("0 0x3 0x7ffe0 0x1 0x0 0x0 0x0 0x7ffe8 0x55551139\n"), None, "in a system call");
+        assert_eq!(counter("running\n"), None);
+        let mut child = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+        let begun = Instant::now();
+        let met = loop {
+            match instruction(child.id()) {
+                None if begun.elapsed() < Duration::from_secs(10) => {
+                    let go_on = Command::new("kill").args(["-CONT", &child.id().to_string()]).status();
+                    assert!(go_on.unwrap().success());
+                }
+                met => break met,
+            }
+        };
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(met.is_some_and(|at| at > 4096));
+    }
 
     #[test]
     fn memory_is_measured() {

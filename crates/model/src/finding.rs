@@ -62,6 +62,15 @@ pub struct Report {
 pub struct TestVerdict {
     /// Its name.
     pub name: String,
+    /// The group of the framework that it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suite: Option<String>,
+    /// Its name within that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub case: Option<String>,
+    /// Where its report and witnesses are, below those of all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
     /// The outcome.
     pub verdict: Verdict,
     /// Executions.
@@ -159,6 +168,12 @@ impl Stats {
     #[must_use]
     pub fn runs(&self) -> u64 {
         self.executions + self.matched + self.blocked + self.assumed + self.cut
+    }
+
+    /// The runs of all searches of the check.
+    #[must_use]
+    pub fn runs_in_all(&self) -> u64 {
+        if self.phases.is_empty() { self.runs() } else { self.phases.iter().map(|phase| phase.runs).sum() }
     }
 
     /// Takes over the figures of another search, without new memory.
@@ -365,7 +380,7 @@ pub struct AccessReport {
     /// What a blocked thread waits for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits: Option<Wait>,
-    /// First byte accessed, as `0x…`.
+    /// First byte accessed, or that of the object that is waited for, as `0x…`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
     /// The thread that created this one, and where.
@@ -468,6 +483,9 @@ pub struct Finding {
     pub witness_kind: Option<WitnessKind>,
     /// The file to replay.
     pub witness: Option<String>,
+    /// The agent that ran the program (`--target`), which a replay needs as well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
     /// Id of the finding that this one follows from; `None` if it follows from none, or others
     /// follow from it.
     #[serde(default)]
@@ -503,6 +521,7 @@ impl Finding {
             preemptions: 0,
             witness_kind: None,
             witness: None,
+            target: None,
             group: None,
             cause: None,
             confirmed: None,

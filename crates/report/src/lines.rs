@@ -52,7 +52,7 @@ pub fn github(run: &ReportBundle) -> String {
         for line in finding.cause.iter().map(|cause| clean(cause).into_owned()).chain(followers(&group)) {
             let _ = write!(message, "\n{line}");
         }
-        let _ = write!(message, "\nraddle replay {}", clean(&finding.id));
+        let _ = write!(message, "\nraddle {}", words::replays(finding, &clean(&finding.id))[0]);
         let _ = writeln!(text, "::{} {}::{}", severity(finding), properties.join(","), data(&message));
     }
     text

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use raddle_model::finding::{ObjectInfo, ObjectKind, Place};
 use raddle_model::object::{FileOp, Namer};
-use raddle_model::{Access, AccessKind, Execution, Op, Operation as _, ThreadInfo, ThreadPath};
+use raddle_model::{Access, AccessKind, Event, Execution, Op, Operation as _, ThreadInfo, ThreadPath};
 use raddle_vocab::io::{self, Endpoint};
 use raddle_vocab::policy::mix;
 
@@ -150,6 +150,28 @@ impl<'a> ExecutionNames<'a> {
     pub fn event_place(&self, number: u32, pc: u64) -> Place {
         let stack = self.calls.and_then(|calls| calls.events.get(&number)).filter(|stack| stack.first() == Some(&pc));
         self.symbols.place(stack.map_or(&[pc], Vec::as_slice))
+    }
+
+    /// What an event is, in words. Input and output is told by the call that makes it.
+    #[must_use]
+    pub fn phrase(&self, event: &Event) -> String {
+        match &event.op {
+            Op::File(op) => self.call_phrase(op, event.pc).unwrap_or_else(|| event.op.phrase(self)),
+            op => op.phrase(self),
+        }
+    }
+
+    /// The function that the program calls there, and the channel, file or port with its
+    /// descriptor.
+    fn call_phrase(&self, op: &FileOp, pc: u64) -> Option<String> {
+        let call = self.symbols.imported_call(pc)?;
+        if !op.ordered {
+            return Some(call);
+        }
+        let name = self.channels.get(&op.object()).cloned().unwrap_or_else(|| "a descriptor".into());
+        let is_numbered = op.descriptor == io::NO_DESCRIPTOR || name.contains("(descriptor ");
+        let number = if is_numbered { String::new() } else { format!(" (descriptor {})", op.descriptor) };
+        Some(format!("{call} {name}{number}"))
     }
 
     /// Adds the local variables of these frames, innermost first in each thread.

@@ -46,6 +46,11 @@ pub enum RowSort {
     Write,
     /// An operation that synchronises.
     Sync,
+    /// One that wakes a thread that sleeps, if there is one.
+    Signal {
+        /// Whether there was one.
+        wakes: bool,
+    },
     /// What the thread is about to do when the run ends.
     End,
 }
@@ -54,7 +59,11 @@ impl Row {
     /// How much it says of a finding about these objects. What lies within an object is on it, too.
     fn weight(&self, objects: &[&str]) -> (bool, RowSort) {
         let is_on = |object: &&str| self.object.as_deref().is_some_and(|own| own == *object);
-        let sort = if self.mark.is_some() { RowSort::End } else { self.sort };
+        let sort = match self.sort {
+            _ if self.mark.is_some() => RowSort::End,
+            RowSort::Signal { .. } => RowSort::Sync,
+            sort => sort,
+        };
         (sort == RowSort::End || objects.iter().any(is_on), sort)
     }
 }
@@ -99,13 +108,30 @@ pub(crate) fn shorten<'a>(rows: &'a [Row], objects: &[&str], most: usize) -> Vec
     if rows.len() <= most {
         return rows.iter().map(Shown::Row).collect();
     }
+    let deciding = deciding(rows, objects);
     let mut by_weight: Vec<usize> = (0..rows.len()).collect();
-    by_weight.sort_by_key(|&at| (rows[at].weight(objects), at));
+    by_weight.sort_by_key(|&at| {
+        let weight = if deciding.contains(&at) { (true, RowSort::End) } else { rows[at].weight(objects) };
+        (weight, at)
+    });
     by_weight.reverse();
     // Gaps take lines, too. Fewer rows can have more gaps, so the greatest number that fits is
     // looked for.
     let mut tries = (1..=most.max(1)).rev().map(|count| with_gaps(rows, &by_weight[..count]));
     tries.find(|shown| shown.len() <= most).unwrap_or_else(|| with_gaps(rows, &by_weight[..1]))
+}
+
+/// The rows that decide who sleeps on: of each object, the last operation that woke a thread, and
+/// the last one that could have. Behind them there are only threads that fall asleep.
+fn deciding(rows: &[Row], objects: &[&str]) -> BTreeSet<usize> {
+    let last = |object: &str, is_meant: fn(RowSort) -> bool| {
+        rows.iter().rposition(|row| row.object.as_deref() == Some(object) && is_meant(row.sort))
+    };
+    let of_object = |object: &&str| {
+        let woke = last(object, |sort| sort == RowSort::Signal { wakes: true });
+        [woke, last(object, |sort| matches!(sort, RowSort::Signal { .. }))]
+    };
+    objects.iter().flat_map(of_object).flatten().collect()
 }
 
 /// The rows with these numbers, and gaps for the others.
@@ -170,6 +196,23 @@ mod tests {
         all[2].sort = RowSort::Sync;
         all[6].object = Some("x".into());
         assert_eq!(words(&shorten(&all, &["x"], 4)), ["6 of 0", "6", "5 of 0"]);
+    }
+
+    #[test]
+    fn the_signal_that_decides_stays() {
+        let mut all = rows(&[0; 20]);
+        for (at, wakes) in [(1, true), (3, true), (4, false)] {
+            (all[at].object, all[at].sort) = (Some("c".into()), RowSort::Signal { wakes });
+        }
+        for row in &mut all[6..19] {
+            (row.object, row.sort) = (Some("c".into()), RowSort::Sync);
+        }
+        all[19].mark = Some(1);
+        let shown = words(&shorten(&all, &["c"], 8));
+        assert!(shown.contains(&"3".into()) && shown.contains(&"4".into()), "{shown:?}");
+        assert!(!shown.contains(&"1".into()) && shown.ends_with(&["18".into(), "19".into()]), "{shown:?}");
+        // Of other objects, nothing is said.
+        assert!(!words(&shorten(&all, &["d"], 8)).contains(&"3".into()));
     }
 
     #[test]

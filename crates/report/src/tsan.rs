@@ -2,7 +2,8 @@
 //!
 //! For defects that ThreadSanitizer does not report (lost wake-ups, failed assertions, …) our own
 //! message takes the place of its. There is no offset after a frame's module, and a lock has its
-//! name where ThreadSanitizer would give an address.
+//! name where ThreadSanitizer would give an address. Where a lock was created is not known; in its
+//! place stands where it was acquired.
 
 use std::fmt::Write as _;
 
@@ -42,6 +43,13 @@ pub fn one(finding: &Finding, program: &str, process: u32) -> String {
 pub(crate) fn body(finding: &Finding, program: &str) -> String {
     let mut text = String::new();
     let mut locks = Vec::new();
+    if lock_order(&mut text, finding, program) {
+        location(&mut text, finding);
+        for access in &finding.accesses {
+            created(&mut text, access, program);
+        }
+        return text;
+    }
     // The later access comes first, the earlier one is "previous".
     let is_race = finding.kind == Kind::DataRace;
     let order: Vec<&AccessReport> =
@@ -53,12 +61,52 @@ pub(crate) fn body(finding: &Finding, program: &str) -> String {
     }
     location(&mut text, finding);
     for (number, lock) in locks.iter().enumerate() {
-        let _ = writeln!(text, "  Mutex M{number} ({}) created at:\n    [failed to restore the stack]\n", clean(lock));
+        let held = finding.accesses.iter().flat_map(|access| access.held.iter().map(move |held| (access, held)));
+        match held.into_iter().find(|(_, held)| held.lock == *lock) {
+            Some((access, held)) => {
+                let by = thread(&access.thread);
+                let _ = writeln!(text, "  Mutex M{number} ({}) acquired by {by} at:", clean(lock));
+                frame_line(&mut text, 0, &held.place, program);
+                text.push('\n');
+            }
+            None => {
+                let name = clean(lock);
+                let _ = writeln!(text, "  Mutex M{number} ({name}) created at:\n    [failed to restore the stack]\n");
+            }
+        }
     }
     for access in &finding.accesses {
         created(&mut text, access, program);
     }
     text
+}
+
+/// A cycle of locks, as ThreadSanitizer tells it; `false` if the finding is none.
+fn lock_order(text: &mut String, finding: &Finding, program: &str) -> bool {
+    let waits = finding.accesses.iter().map(|access| access.waits.as_ref().map(|wait| wait.object.as_str()));
+    let Some(awaited) = waits.collect::<Option<Vec<&str>>>() else { return false };
+    // Each thread holds what the one before it waits for.
+    let held = |index: usize| awaited[(index + awaited.len() - 1) % awaited.len()];
+    let holds = |(index, access): (usize, &AccessReport)| access.held.iter().any(|one| one.lock == held(index));
+    let is_cycle = finding.kind == Kind::Deadlock && finding.detail.as_deref() == Some("cycle");
+    if !is_cycle || awaited.is_empty() || !finding.accesses.iter().enumerate().all(holds) {
+        return false;
+    }
+    let number = |lock: &str| awaited.iter().position(|other| *other == lock).unwrap_or(0);
+    let order: Vec<usize> = std::iter::once(held(0)).chain(awaited.iter().copied()).map(number).collect();
+    let named: Vec<String> = order.iter().map(|&lock| format!("M{lock} ({})", clean(awaited[lock]))).collect();
+    let _ = writeln!(text, "  Cycle in lock order graph: {}\n", named.join(" => "));
+    for (index, access) in finding.accesses.iter().enumerate() {
+        let (new, old, by) = (number(awaited[index]), number(held(index)), thread(&access.thread));
+        let _ = writeln!(text, "  Mutex M{new} acquired here while holding mutex M{old} in {by}:");
+        frames(text, access, program);
+        let _ = writeln!(text, "  Mutex M{old} previously acquired by the same thread here:");
+        for one in access.held.iter().filter(|one| one.lock == held(index)).take(1) {
+            frame_line(text, 0, &one.place, program);
+        }
+        text.push('\n');
+    }
+    true
 }
 
 /// ThreadSanitizer's name for a finding, or our own message.
@@ -184,7 +232,7 @@ fn summary_place(place: Option<&Place>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use raddle_model::finding::Created;
+    use raddle_model::finding::{Created, HeldLock, Wait};
 
     fn access(thread: &str, op: &str, line: u32) -> AccessReport {
         let place =
@@ -232,6 +280,50 @@ SUMMARY: ThreadSanitizer: data race bank.c:14:13 in deposit
 ";
         let text = one(&race(), "bank", 42);
         assert_eq!(text, expected, "\n{text}");
+    }
+
+    #[test]
+    fn a_cycle_of_locks_reads_as_in_threadsanitizer() {
+        let side = |name: &str, line, awaited: &str, held: &str| AccessReport {
+            waits: Some(Wait { object: awaited.into(), held_by: Vec::new() }),
+            locks: vec![held.into()],
+            held: vec![HeldLock { lock: held.into(), shared: false, place: access(name, "lock", line - 1).place }],
+            address: Some("0x555555558040".into()),
+            ..access(name, "lock", line)
+        };
+        let mut found = race();
+        (found.kind, found.detail, found.object) = (Kind::Deadlock, Some("cycle".into()), None);
+        found.accesses = vec![side("T1", 12, "a", "b"), side("T2", 22, "b", "a")];
+        let expected = "\
+==================
+WARNING: ThreadSanitizer: lock-order-inversion (potential deadlock) (pid=1)
+  Cycle in lock order graph: M1 (b) => M0 (a) => M1 (b)
+
+  Mutex M0 acquired here while holding mutex M1 in thread T1:
+    #0 deposit bank.c:12:13 (bank)
+
+  Mutex M1 previously acquired by the same thread here:
+    #0 deposit bank.c:11:13 (bank)
+
+  Mutex M1 acquired here while holding mutex M0 in thread T2:
+    #0 deposit bank.c:22:13 (bank)
+
+  Mutex M0 previously acquired by the same thread here:
+    #0 deposit bank.c:21:13 (bank)
+
+SUMMARY: ThreadSanitizer: lock-order-inversion (potential deadlock) bank.c:12:13 in deposit
+==================
+";
+        let text = one(&found, "bank", 1);
+        assert_eq!(text, expected, "\n{text}");
+        // In a cycle through the end of a thread, locks have the places of their acquisitions.
+        found.accesses[1].waits = Some(Wait { object: "the end of T1".into(), held_by: Vec::new() });
+        let text = one(&found, "bank", 1);
+        assert!(
+            text.contains("  Mutex M0 (b) acquired by thread T1 at:\n    #0 deposit bank.c:11:13 (bank)"),
+            "{text}"
+        );
+        assert!(!text.contains("failed to restore"), "{text}");
     }
 
     #[test]

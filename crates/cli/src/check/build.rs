@@ -8,6 +8,9 @@ use raddle_engine::{Program, Sources};
 use crate::args::BuildArgs;
 use crate::error::CommandError;
 
+/// The file that a build directory of CMake with tests has.
+pub const BUILD_WITH_TESTS: &str = "CTestTestfile.cmake";
+
 /// What the command line names.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Input {
@@ -59,6 +62,7 @@ impl Input {
             Input::Program(_) if compiler.is_some() || cflags.is_some() => {
                 Err(CommandError("--compiler and --cflags are for source files, not for programs".into()))
             }
+            Input::Program(path) if path.is_dir() => Err(not_a_directory(path)),
             Input::Program(path) => Ok(Program::new(path)),
             Input::Sources(files) => {
                 let sources = Sources::new(files.iter().cloned()).compiler(compiler).cflags(cflags);
@@ -66,6 +70,20 @@ impl Input {
             }
         }
     }
+}
+
+/// What to name instead of a directory.
+fn not_a_directory(path: &Path) -> CommandError {
+    let (name, is_cmake) = (path.display(), path.join("CMakeCache.txt").is_file());
+    let is_ctest = is_cmake && path.join(BUILD_WITH_TESTS).is_file();
+    CommandError(match (is_ctest, is_cmake || path.join("build.ninja").is_file()) {
+        (true, _) => format!(
+            "{name} is a build directory: `raddle check --framework ctest {name}` checks the tests that CMake knows, \
+             each by itself; or name a program in it"
+        ),
+        (false, true) => format!("{name} is a build directory: name a program in it"),
+        (false, false) => format!("{name} is a directory: name a program or source files"),
+    })
 }
 
 #[cfg(test)]
@@ -83,5 +101,16 @@ mod tests {
         assert_eq!(input(&["build/a.out"]).unwrap().name(), "a.out");
         assert!(input(&["a.out", "b.out"]).is_err());
         assert!(input(&["a.out", "b.c"]).is_err());
+    }
+
+    #[test]
+    fn a_directory_is_no_program() {
+        let place = tempfile::tempdir().unwrap();
+        let said = || not_a_directory(place.path()).0;
+        assert!(said().ends_with("is a directory: name a program or source files"), "{}", said());
+        std::fs::write(place.path().join("CMakeCache.txt"), "").unwrap();
+        assert!(said().ends_with("is a build directory: name a program in it"), "{}", said());
+        std::fs::write(place.path().join(BUILD_WITH_TESTS), "").unwrap();
+        assert!(said().contains("`raddle check --framework ctest "), "{}", said());
     }
 }

@@ -3,6 +3,8 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use raddle_engine::directory::ROOT;
+use raddle_engine::runs::find_witness;
 use raddle_model::finding::{Report, Verdict};
 use raddle_report::annotated::AnnotatedTrace;
 use raddle_report::bundle::ReportBundle;
@@ -60,6 +62,7 @@ impl Printer {
             Some(ReportForm::Gcc) => self.print(&lines::gcc(run)),
             Some(ReportForm::Github) => self.print(&lines::github(run)),
             None => {
+                let run = &named_apart(run);
                 for (group, trace) in run.groups() {
                     let timeline = trace.map(AnnotatedTrace::timeline);
                     self.print(&format!("{}\n", text::group(&group, timeline.as_ref(), &self.sources, self.width)));
@@ -95,4 +98,19 @@ impl Printer {
             let _ = out.write_all(styled.as_bytes()).and_then(|()| out.flush());
         }
     }
+}
+
+/// The run with findings whose commands name their files where the id alone would mean another one:
+/// that of a check that has ended meanwhile.
+fn named_apart(run: &ReportBundle) -> ReportBundle {
+    let mut run = run.clone();
+    for finding in &mut run.report.findings {
+        let Some(witness) = finding.witness.as_deref().filter(|path| path.starts_with(ROOT)) else { continue };
+        let is_meant =
+            find_witness(Path::new(&finding.id), Path::new(ROOT)).is_ok_and(|path| path == Path::new(witness));
+        if !is_meant && !finding.id.contains('/') {
+            finding.witness = Some(format!("./{witness}"));
+        }
+    }
+    run
 }

@@ -23,7 +23,7 @@ const LOG_PAUSE: Duration = Duration::from_secs(30);
 /// Executions between two readings of the clock.
 const STRIDE: u64 = 16;
 
-/// Shows executions, rate and estimate on standard error: on a terminal in one line that changes,
+/// Shows runs, rate and estimate on standard error: on a terminal in one line that changes,
 /// elsewhere in a line now and then.
 pub struct ProgressLine {
     bar: ProgressBar,
@@ -122,7 +122,7 @@ impl ProgressLine {
         let Progress { stats, earlier, findings, estimate, crew } = *progress;
         self.seen += 1;
         if let Some(live) = &mut self.live {
-            live.update(stats, estimate);
+            live.update(stats, earlier, estimate);
         }
         if (self.bar.is_hidden() && !self.is_log) || (crew.is_none() && !self.seen.is_multiple_of(STRIDE)) {
             return;
@@ -158,9 +158,8 @@ fn line(stats: &Stats, earlier: &Stats, findings: usize, elapsed: Duration, esti
     let runs = stats.runs();
     let rate = (earlier.runs() + runs) as f64 / elapsed.as_secs_f64().max(0.001);
     // Counts go on when one search follows another, or the search begins again.
-    let made = earlier.executions + stats.executions;
-    let executions = if made == 1 { "execution" } else { "executions" };
-    let mut text = format!("{made} {executions}, {rate:.0}/s");
+    let made = earlier.runs() + runs;
+    let mut text = format!("{made} {}, {rate:.0}/s", if made == 1 { "run" } else { "runs" });
     if let Some(estimate) = estimate {
         let of_this = if earlier.runs() > 0 { "by this search" } else { "in all" };
         text += &format!(", {} {of_this}", estimated(&estimate));
@@ -201,11 +200,11 @@ mod tests {
         let seconds = Duration::from_secs(2);
         let none = Stats::default();
         let earlier = Stats { executions: 500, ..Stats::default() };
-        assert_eq!(line(&stats, &none, 0, seconds, None), "3000 executions, 2000/s");
-        assert_eq!(line(&stats, &earlier, 0, seconds, None), "3500 executions, 2250/s");
+        assert_eq!(line(&stats, &none, 0, seconds, None), "4000 runs, 2000/s");
+        assert_eq!(line(&stats, &earlier, 0, seconds, None), "4500 runs, 2250/s");
         assert_eq!(
             line(&stats, &none, 2, seconds, Some(Estimate { least: 5_000.0, most: Some(20_000.0) })),
-            "3000 executions, 2000/s, 5 000 to 20 000 in all, about 3 s left, 2 found"
+            "4000 runs, 2000/s, 5 000 to 20 000 in all, about 3 s left, 2 found"
         );
         let huge = Estimate { least: 1e30, most: Some(1e30) };
         assert!(line(&stats, &none, 0, seconds, Some(huge)).ends_with("about 1.0x10^30 in all, very long left"));

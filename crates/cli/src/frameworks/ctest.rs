@@ -10,9 +10,6 @@ use serde_json::Value;
 use super::{TestRun, cases};
 use crate::error::{CommandError, say};
 
-/// The file that a build directory with tests has.
-pub(super) const FILE: &str = "CTestTestfile.cmake";
-
 /// The tests of programs that were built with raddle. A program with a test framework that is run
 /// as a whole counts by its test cases.
 ///

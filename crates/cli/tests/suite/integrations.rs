@@ -224,6 +224,14 @@ fn other_frameworks_get_verdicts_for_each_test_case() {
         let failed = done.stdout.lines().find(|line| line.contains("failed expectation at tests.cpp:"));
         assert!(failed.is_some_and(|line| line.contains(said)), "{said}: {}", done.all());
         assert!(done.stdout.contains("the expectation fails in T0"), "{}", done.all());
+        // A verdict for each test case, as in the file that the check writes.
+        let kept = project.succeed(&example, "raddle", &["report", "--format", "junit"]).stdout;
+        assert!(
+            kept.contains("<testsuite name=") && kept.contains("tests=\"2\" failures=\"1\" errors=\"0\""),
+            "{kept}"
+        );
+        assert_eq!(kept.matches("<testcase ").count(), 2, "{kept}");
+        assert_eq!(kept.matches("<failure ").count(), 1, "{kept}");
     }
 }
 

@@ -9,6 +9,7 @@ mod differential;
 mod durable;
 mod exits;
 mod finish;
+mod first_use;
 mod guide;
 mod hardened;
 mod install;

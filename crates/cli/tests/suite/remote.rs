@@ -170,6 +170,10 @@ fn report(place: &Place, directory: &str, done: &Done) -> (Value, Vec<String>) {
     let text = std::fs::read_to_string(place.path(directory).join("report.json")).unwrap();
     let mut report: Value = serde_json::from_str(&text).unwrap();
     report["stats"].as_object_mut().unwrap().remove("seconds");
+    // Where the program ran is what differs.
+    for finding in report["findings"].as_array_mut().unwrap() {
+        finding.as_object_mut().unwrap().remove("target");
+    }
     let findings = report["findings"].as_array().unwrap().clone();
     let witness = |finding: &Value| {
         let path = place.path(directory).join(finding["witness"].as_str().unwrap());
@@ -216,6 +220,8 @@ fn findings_are_replayed_there_and_here() {
     let (report, _) = report(&place, "run", &done);
     let findings = report["findings"].as_array().unwrap();
     assert!(findings.len() > 1);
+    let told = finish(&mut command(&place, "run", &["report", "run"])).stdout;
+    assert!(told.contains(&format!("raddle replay run/r1.json --target {}", target(agent.port))), "{told}");
     for finding in findings {
         let witness = finding["witness"].as_str().unwrap().to_owned();
         let here = finish(&mut command(&place, "run", &["replay", &witness]));

@@ -4,54 +4,61 @@ use std::collections::BTreeMap;
 
 use raddle_model::Execution;
 use raddle_model::finding::{Reason, Stats};
-use raddle_report::names::ExecutionNames;
-use raddle_report::symbols::Symbols;
+
+use crate::findings::collect::Collector;
+use crate::options::CheckOptions;
 
 /// Objects that are named, at most.
 const NAMED: usize = 3;
 /// Longer executions are not kept to name objects.
 const MOST_EVENTS: usize = 100_000;
-/// Bytes by which an object is looked up.
-const OBJECT_SIZE: u64 = 1;
 
 /// Whether the execution can serve to name contended objects.
 pub fn is_telling(execution: &Execution) -> bool {
     execution.threads.len() > 1 && execution.events.len() <= MOST_EVENTS
 }
 
-/// Notes for a search that was stopped before its end; `execution` is one of its runs.
-pub fn notes(reason: Option<&Reason>, stats: &Stats, execution: Option<&Execution>, symbols: &Symbols) -> Vec<String> {
+/// Notes for a search that was stopped before its end; `execution` is one of its runs. `named` is
+/// what [`look_up`] has said of it.
+pub fn notes(
+    reason: Option<&Reason>,
+    stats: &Stats,
+    options: &CheckOptions,
+    execution: Option<&Execution>,
+    named: Option<Vec<String>>,
+    collector: &mut Collector<'_>,
+) -> Vec<String> {
     let is_cut = reason.is_some_and(|reason| matches!(&*reason.code, "time-limit" | "max-executions" | "interrupted"));
     let Some(execution) = execution.filter(|_| is_cut) else { return Vec::new() };
     let mut notes = Vec::new();
-    let objects = most_contended(execution);
+    let objects = named.unwrap_or_else(|| look_up(execution, collector));
     if !objects.is_empty() {
-        let names = ExecutionNames::new(symbols, execution);
-        let of_each: Vec<String> = objects.iter().map(|object| object.words(&names)).collect();
-        notes.push(format!("threads compete most for {}", of_each.join(", ")));
+        notes.push(format!("threads compete most for {}", objects.join(", ")));
     }
-    notes.push(next_step(stats).into());
+    notes.push(next_step(stats, options));
     notes
 }
 
-/// Names what [`notes`] would name, so that the symbols know it.
-pub fn look_up(execution: &Execution, symbols: &Symbols) {
-    let names = ExecutionNames::new(symbols, execution);
-    for object in most_contended(execution) {
-        let _ = object.words(&names);
-    }
+/// What threads compete for most, in words. Takes a while: debug information is read, and the run
+/// is made again for the names of local variables.
+pub fn look_up(execution: &Execution, collector: &mut Collector<'_>) -> Vec<String> {
+    most_contended(execution).iter().map(|object| object.words(execution, collector)).collect()
 }
 
-/// What the user can do, by how far the search came.
-fn next_step(stats: &Stats) -> &'static str {
-    match stats.preemptions_covered {
-        Some(_) => {
-            "to get a verdict, check a program with fewer threads, rounds or items, or give more time (--time-limit)"
+/// What the user can do, by what the search was and how far it came. No advice is to do what was
+/// done.
+fn next_step(stats: &Stats, options: &CheckOptions) -> String {
+    let strategy = options.strategy;
+    if strategy.samples() {
+        return format!("samples give no verdict: leave --strategy {} out to cover every schedule", strategy.word());
+    }
+    let smaller = "to get a verdict, check a program with fewer threads, rounds or items";
+    match (stats.preemptions_covered, options.preemptions) {
+        (None, None) => {
+            format!("{smaller}; --preemptions 2 covers the schedules in which most bugs show, --strategy pct samples")
         }
-        None => {
-            "to get a verdict, check a program with fewer threads, rounds or items; --preemptions 2 covers the \
-             schedules in which most bugs show, --strategy pct samples"
-        }
+        (None, Some(bound)) if bound > 0 => format!("{smaller}; --preemptions {} covers fewer schedules", bound - 1),
+        _ => format!("{smaller}, or give more time (--time-limit)"),
     }
 }
 
@@ -59,6 +66,8 @@ fn next_step(stats: &Stats) -> &'static str {
 #[derive(Debug, PartialEq, Eq)]
 struct ContendedObject {
     address: u64,
+    /// The last event that uses it.
+    last: usize,
     threads: usize,
     operations: u64,
     /// Pairs of operations of different threads.
@@ -66,27 +75,30 @@ struct ContendedObject {
 }
 
 impl ContendedObject {
-    fn words(&self, names: &ExecutionNames<'_>) -> String {
-        let name = names.locate(self.address, OBJECT_SIZE, &[]).short;
-        format!("`{name}` ({} operations of {} threads)", self.operations, self.threads)
+    fn words(&self, execution: &Execution, collector: &mut Collector<'_>) -> String {
+        let name = collector.name_in(execution, self.address, self.last);
+        format!("{name} ({} operations of {} threads)", self.operations, self.threads)
     }
 }
 
 /// The objects with most pairs of operations of different threads: each pair is an order that the
 /// search may have to reverse.
 fn most_contended(execution: &Execution) -> Vec<ContendedObject> {
-    let mut uses: BTreeMap<u64, BTreeMap<u16, u64>> = BTreeMap::new();
-    for event in &execution.events {
+    let mut uses: BTreeMap<u64, (usize, BTreeMap<u16, u64>)> = BTreeMap::new();
+    for (number, event) in execution.events.iter().enumerate() {
         for address in event.op.address().into_iter().chain(event.op.mutex_of_wait()) {
-            *uses.entry(address).or_default().entry(event.thread).or_default() += 1;
+            let (last, threads) = uses.entry(address).or_default();
+            *last = number;
+            *threads.entry(event.thread).or_default() += 1;
         }
     }
-    let objects = uses.into_iter().filter(|(_, threads)| threads.len() > 1);
+    let objects = uses.into_iter().filter(|(_, (_, threads))| threads.len() > 1);
     let mut objects: Vec<ContendedObject> = objects
-        .map(|(address, threads)| {
+        .map(|(address, (last, threads))| {
             let operations: u64 = threads.values().sum();
             let own: u64 = threads.values().map(|count| count * count).sum();
-            ContendedObject { address, threads: threads.len(), operations, pairs: (operations * operations - own) / 2 }
+            let pairs = (operations * operations - own) / 2;
+            ContendedObject { address, last, threads: threads.len(), operations, pairs }
         })
         .collect();
     objects.sort_by_key(|object| (std::cmp::Reverse(object.pairs), object.address));
@@ -98,6 +110,8 @@ fn most_contended(execution: &Execution) -> Vec<ContendedObject> {
 mod tests {
     use raddle_model::fixture::{done, execution};
     use raddle_vocab::OpKind;
+
+    use crate::options::StrategyName;
 
     use super::*;
 
@@ -112,8 +126,19 @@ mod tests {
 
     #[test]
     fn the_next_step_depends_on_what_was_covered() {
-        assert!(next_step(&Stats::default()).contains("--preemptions"));
+        let options = CheckOptions::default();
+        assert!(next_step(&Stats::default(), &options).contains("--preemptions 2"));
         let covered = Stats { preemptions_covered: Some(2), ..Stats::default() };
-        assert!(next_step(&covered).contains("--time-limit"));
+        assert!(next_step(&covered, &options).contains("--time-limit"));
+    }
+
+    #[test]
+    fn the_advice_is_not_to_do_what_was_done() {
+        let bounded = CheckOptions { preemptions: Some(2), ..CheckOptions::default() };
+        let said = next_step(&Stats::default(), &bounded);
+        assert!(said.contains("--preemptions 1") && !said.contains("--preemptions 2"), "{said}");
+        let samples = CheckOptions { strategy: StrategyName::Random, ..CheckOptions::default() };
+        let said = next_step(&Stats::default(), &samples);
+        assert!(said.contains("leave --strategy random out") && !said.contains("pct"), "{said}");
     }
 }

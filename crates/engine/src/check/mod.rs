@@ -6,6 +6,7 @@
 mod auto;
 mod elsewhere;
 mod guidance;
+mod hangs;
 mod parallel;
 mod search;
 mod static_facts;
@@ -32,11 +33,13 @@ use crate::observer::Observer;
 use crate::options::{CheckOptions, StrategyName, granularity_word};
 use crate::program::Program;
 use crate::unseen::UnseenCode;
+use hangs::Hangs;
 use parallel::ParallelSetup;
 use search::{RESTART, SearchResult, SelfCheck, Session};
 use static_facts::StaticFacts;
 
 pub(crate) use search::is_compared;
+pub(crate) use strategies::within_preemptions;
 
 /// Checks a program.
 pub struct Checker {
@@ -263,6 +266,7 @@ impl Checker {
             report.notes.push(OBSERVED.into());
             found.reason
         } else if options.sees_calls_only() {
+            report.notes.push(SEE_MORE.into());
             if report.reason.is_some() {
                 report.notes.push(CALLS_ONLY.into());
             }
@@ -328,6 +332,8 @@ impl Checker {
             example: resumed.as_ref().and_then(|resumed| resumed.example.clone()),
             keeper,
             has_overwritten_lock: resumed.as_ref().is_some_and(|resumed| resumed.has_overwritten_lock),
+            hangs: Hangs::default(),
+            contended: None,
         };
         let begun = Instant::now();
         let shared = match &mut self.elsewhere {
@@ -350,8 +356,9 @@ impl Checker {
             let resumed = resumed.as_ref().map(|resumed| &resumed.search[..]);
             (options.strategy, session.search(&mut *strategy, parallel.as_ref(), &|_| {}, resumed)?)
         };
-        let example = session.example.take();
-        let hints = guidance::notes(searched.reason.as_ref(), &searched.stats, example.as_ref(), &symbols);
+        let (example, contended) = (session.example.take(), session.contended.take());
+        let (reason, stats) = (searched.reason.as_ref(), &searched.stats);
+        let hints = guidance::notes(reason, stats, options, example.as_ref(), contended, &mut collector);
         searched.limits = with_places(searched.limits, &symbols);
         searched.limits.extend(unhooked_copies(&symbols));
         collector.retract();
@@ -441,6 +448,10 @@ const ORDERS: &str = "threads are kept apart by atomic operations, as the proces
 /// Said of a program without hooks.
 const CALLS_ONLY: &str = "the program was not built with raddle: only its calls of the C library were seen, no memory \
                           accesses and no atomic operations";
+
+/// What to do about that.
+const SEE_MORE: &str = "to have all of the program seen, build it with `raddle cc` or `raddle c++` in the place of the \
+                        compiler; --observe all sees its memory accesses as it is";
 
 /// The same where all orders of these calls were explored.
 const CALLS_ONLY_COMPLETE: &str = "only the calls of a program that was not built with raddle are seen: there is no \

@@ -14,6 +14,7 @@ use raddle_model::{Choice, Execution, Request, SyncState, TargetError};
 use raddle_vocab::policy::{Policy, mix};
 
 use super::guidance;
+use super::hangs::{self, Hangs};
 use super::parallel::ParallelSetup;
 use crate::durable::{Keeper, SavedCheck};
 use crate::error::Error;
@@ -27,6 +28,9 @@ const SPARSELY: u64 = 64;
 
 /// The code of a search that ends because suppressed accesses have to become scheduling points.
 pub const RESTART: &str = "suppressed";
+
+/// The code of a search that ends because the watchdog would have to end run after run.
+const HANG: &str = "hang";
 
 /// What came of a search.
 pub struct SearchResult {
@@ -70,6 +74,10 @@ pub struct Session<'a, 'b> {
     pub keeper: Option<&'a mut Keeper>,
     /// Whether the search that goes on has met a held lock that was overwritten.
     pub has_overwritten_lock: bool,
+    /// How often the watchdog had to end a run.
+    pub hangs: Hangs,
+    /// What threads compete for most, in words, once that was looked up.
+    pub contended: Option<Vec<String>>,
 }
 
 impl Session<'_, '_> {
@@ -119,6 +127,8 @@ impl Session<'_, '_> {
             ended: None,
             seen: resumed.as_ref().map_or(0, ResumedSearch::number),
             has_overwritten_lock: std::mem::take(&mut self.has_overwritten_lock),
+            hangs: &mut self.hangs,
+            contended: &mut self.contended,
             keeper: self.keeper.as_deref_mut(),
             outer,
             is_panic_provoked: panics::is_provoked("search"),
@@ -174,6 +184,8 @@ struct SearchMonitor<'a, 'b> {
     seen: u64,
     /// Whether a held lock was overwritten, and threads could compete for it.
     has_overwritten_lock: bool,
+    hangs: &'a mut Hangs,
+    contended: &'a mut Option<Vec<String>>,
     keeper: Option<&'a mut Keeper>,
     /// Writes down what the caller needs.
     outer: &'a dyn Fn(&mut Saver),
@@ -257,7 +269,7 @@ impl SearchMonitor<'_, '_> {
             && self.name_from.is_some_and(|from| Instant::now() >= from)
         {
             *self.name_from = None;
-            self.collector.look_up(|symbols| guidance::look_up(example, symbols));
+            *self.contended = Some(guidance::look_up(example, self.collector));
         }
     }
 
@@ -289,6 +301,13 @@ impl SearchMonitor<'_, '_> {
                 Some(StopReason::Because(reason(RESTART, "a suppressed race was met")))
             }
             Ok(collected) => {
+                if let Some(hang) = self.hangs.met(execution) {
+                    let thread = execution.threads.get(usize::from(hang.thread)).map(|thread| thread.path.to_string());
+                    let place = self.collector.place_of_hang(hang.pc);
+                    let text = hangs::words(thread.as_deref().unwrap_or("a thread"), &place);
+                    self.ended = Some(StopReason::Because(reason(HANG, &text)));
+                    return;
+                }
                 let fresh = !collected.is_empty();
                 self.doubts(execution, fresh, compare).map(StopReason::Because)
             }

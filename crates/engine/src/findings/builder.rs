@@ -10,7 +10,7 @@ use raddle_model::race::{Race, Touching};
 use raddle_model::{AccessKind, Event, Execution, Incident, IncidentKind, Op, Operation as _};
 use raddle_report::annotated::{AnnotatedTrace, TraceAnnotator};
 use raddle_report::names::{CallStacks, ExecutionNames, Located, Moment};
-use raddle_report::symbols::{FrameRegisters, Symbols, demangle_type};
+use raddle_report::symbols::{FrameRegisters, Symbols, demangle_type, is_own_code};
 use raddle_vocab::{Failure, OpKind};
 
 use super::message::{MessageArgs, message};
@@ -212,9 +212,18 @@ impl<'a> FindingBuilder<'a> {
                     .unwrap_or_else(|| self.awaited(waits.object, waits.operation, &waits.holders)),
                 held_by: waits.holders.iter().map(|&holder| self.names.thread(u64::from(holder))).collect(),
             }),
-            address: (is_access && size > 0).then(|| format!("{address:#x}")),
+            address: match &part.waits {
+                Some(waits) => (waits.object != 0).then(|| format!("{:#x}", waits.object)),
+                None => (is_access && size > 0).then(|| format!("{address:#x}")),
+            },
             created: self.created(part.thread),
         }
+    }
+
+    /// What is at an address at the end of the run, if that has a name.
+    pub fn named(&self, address: u64) -> Option<String> {
+        let located = self.names.locate(address, 1, &[]);
+        (located.variable.is_some() || located.object.is_some()).then(|| format!("`{}`", located.short))
     }
 
     fn lock_name(&self, held: &Held) -> String {
@@ -274,6 +283,14 @@ impl<'a> FindingBuilder<'a> {
             && let Some(interrupted) = stack.iter_mut().find(|pc| **pc + 1 == part.pc)
         {
             *interrupted = part.pc;
+        }
+        // A thread that was met outside of the program's code has come there from the last place
+        // that is known.
+        if let ([_], PartPosition::Incident(_)) = (&stack[..], part.position)
+            && part.pc != 0
+            && !is_own_code(&self.names.place(&stack))
+        {
+            stack.push(part.pc);
         }
         stack
     }

@@ -16,6 +16,7 @@ use super::behind::{Behind, races_behind};
 use super::builder::{FindingBuilder, at};
 use super::closure::ThreadPosition;
 use super::confirm::Confirmer;
+use super::fewer::{FewerPreemptions, MANY};
 use super::groups::{self, Circumstances, CircumstancesById, standings};
 use super::orders::Orders;
 use super::seen::Seen;
@@ -48,6 +49,8 @@ pub struct Collector<'a> {
     seen: Seen,
     /// Of a program that is observed: whether the orders of its atomic operations matter.
     pub orders: Orders,
+    /// Looks for witnesses with fewer preemptions.
+    fewer: FewerPreemptions,
     /// Preemptions that a witness may have.
     preemptions: Option<u32>,
     finder: DefectFinder,
@@ -88,6 +91,7 @@ impl<'a> Collector<'a> {
             property,
             seen: Seen::default(),
             orders: Orders::default(),
+            fewer: FewerPreemptions::default(),
             preemptions: None,
             finder: DefectFinder::allowing(&[]),
             framework: None,
@@ -107,9 +111,29 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Looks something up in the symbols that findings are named by.
-    pub fn look_up(&self, work: impl FnOnce(&Symbols)) {
-        work(self.symbols);
+    /// What an object of an execution is called, which `event` uses. A local variable is named by
+    /// the stacks of the run, which is made again up to there.
+    pub fn name_in(&mut self, execution: &Execution, address: u64, event: usize) -> String {
+        let named = FindingBuilder::new(self.symbols, execution, None).named(address);
+        if let Some(name) = named {
+            return name;
+        }
+        let names = SourceNames::new(self.symbols, execution);
+        let found = Found::new(execution, self.confirmer.options().spurious, &names);
+        let run = found.stopped_before_event(event, &mut self.confirmer).ok().filter(|run| run.followed);
+        let named =
+            run.and_then(|run| FindingBuilder::new(self.symbols, &run.execution, Some(&run.detail)).named(address));
+        named.unwrap_or_else(|| "an object without a name".into())
+    }
+
+    /// Where the finding says that a thread hangs whose last known place this is.
+    pub fn place_of_hang(&self, pc: u64) -> Place {
+        let is_it = |signature: &&Signature| signature.kind == Kind::Crash && signature.places == [pc];
+        let told = self.reported.keys().find(is_it).and_then(|signature| self.findings.get(self.reported[signature]));
+        told.and_then(|finding| finding.accesses.first()).map_or_else(
+            || if pc == 0 { Place::default() } else { self.symbols.place(&[pc]) },
+            |access| access.place.clone(),
+        )
     }
 
     /// Runs no witness after this time.
@@ -228,7 +252,7 @@ impl<'a> Collector<'a> {
             }
             self.keys.insert(key.clone(), None);
             let message = preview.message.clone();
-            let confirmed = self.confirm(&found, defect, preview);
+            let confirmed = self.confirm_briefly(&found, defect, preview);
             if let Err(Error::Target(TargetError::Late)) = confirmed {
                 self.open.push(message);
             }
@@ -250,6 +274,8 @@ impl<'a> Collector<'a> {
             self.add_words(&mut finding, &witness)?;
             self.note_dependence(&mut finding);
             self.save(&mut finding, &witness)?;
+            // The witness is the same wherever the program runs.
+            finding.target = self.confirmer.options().remote.as_ref().map(|program| program.agent());
             trace.keep_code(&finding);
             self.directory.save_trace(&finding.id, &trace)?;
             let index = self.findings.len();
@@ -313,6 +339,39 @@ impl<'a> Collector<'a> {
             let fresh = defect.parts.iter().map(|part| part.pc).filter(|pc| !known.contains(pc));
             self.benign.extend(fresh);
         }
+    }
+
+    /// Finds a witness and tells the finding. If that has many preemptions, another execution is
+    /// looked for that shows the same defect with fewer.
+    fn confirm_briefly(
+        &mut self,
+        found: &Found<'_>,
+        defect: &Defect,
+        preview: Finding,
+    ) -> Result<(Finding, Witness, AnnotatedTrace), Error> {
+        let first = self.confirm(found, defect, preview)?;
+        let (_, witness, _) = &first;
+        if !witness.confirmed || witness.preemptions < MANY {
+            return Ok(first);
+        }
+        let finder = &mut self.finder;
+        let mut shows = |run: &Execution| same_defect(finder, run, &defect.signature).is_some();
+        let Some(execution) = self.fewer.search(&self.confirmer, witness.preemptions, &mut shows) else {
+            return Ok(first);
+        };
+        let Some(same) = same_defect(&mut self.finder, &execution, &defect.signature) else { return Ok(first) };
+        let names = SourceNames::new(self.symbols, &execution);
+        let found = Found::new(&execution, self.confirmer.options().spurious, &names).bounded(self.preemptions);
+        let preview = FindingBuilder::new(self.symbols, &execution, None).finding(&same);
+        let second = match self.confirm(&found, &same, preview) {
+            // The first one is there.
+            Err(Error::Target(TargetError::Late)) => return Ok(first),
+            second => second?,
+        };
+        let is_better = second.1.confirmed
+            && second.1.preemptions < first.1.preemptions
+            && (second.1.kind == first.1.kind || second.1.kind == Some(WitnessKind::Adjacent));
+        Ok(if is_better { second } else { first })
     }
 
     /// Finds a witness and tells the finding from the run that confirmed it, which has stacks.

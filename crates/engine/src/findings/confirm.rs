@@ -86,6 +86,11 @@ impl Confirmer {
         &self.options
     }
 
+    /// When it begins no run any more.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
     /// Bound on the events of its runs.
     pub fn max_events(&self) -> u64 {
         self.max_events

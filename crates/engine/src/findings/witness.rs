@@ -78,6 +78,12 @@ impl<'a> Found<'a> {
         confirmer.run(&self.entries_before(access), Then::Stop)
     }
 
+    /// The observed run once more, up to an event.
+    pub fn stopped_before_event(&self, event: usize, confirmer: &mut Confirmer) -> Result<Replayed, Error> {
+        let order: Vec<usize> = (0..event).collect();
+        confirmer.run(&self.schedule(&order, &[]), Then::Stop)
+    }
+
     /// The observed schedule up to an access.
     pub fn entries_before(&self, access: &Access) -> Vec<ScheduleEntry> {
         let order: Vec<usize> = (0..access.after as usize).collect();
@@ -99,6 +105,8 @@ impl<'a> Found<'a> {
         }
         tries.push(fewest_preemptions(self.execution, &all, self.spurious));
         tries.retain(|(_, preemptions)| *preemptions <= self.bound);
+        // The shorter schedule, unless the longer one has fewer preemptions.
+        tries.sort_by_key(|(_, preemptions)| *preemptions);
         let mut attempt = |order: &[usize], preemptions: u32| -> Result<Witness, Error> {
             let entries = self.schedule(order, &[]);
             let run = confirmer.run(&entries, Then::Rest)?;

@@ -176,6 +176,13 @@ impl Decoder {
         &self.detail
     }
 
+    /// Notes the instruction at which the run was ended that was decoded last, as the place of an
+    /// incident behind all others.
+    pub fn met_at(&mut self, instruction: u64) {
+        // As a return address.
+        self.detail.incidents.push(vec![instruction.wrapping_add(1)]);
+    }
+
     /// Decodes the beginning of a trace whose writer died.
     pub fn decode_beginning(&mut self, words: &[u64], result: RunResult, into: &mut Execution) {
         // Where it stops making sense is where its writer was stopped.

@@ -13,8 +13,9 @@ use crate::process;
 pub(super) enum TargetFault {
     /// The process is gone.
     Died(#[serde(serialize_with = "put_status", deserialize_with = "take_status")] ExitStatus),
-    /// It computed for this long without an event.
-    Hung(Duration),
+    /// It computed for this long without an event. The address of the instruction at which it was
+    /// then, 0 if that is not known.
+    Hung(Duration, u64),
     /// It computed for this long without an event, and has no hooks: it may wait for another
     /// thread.
     Spinning(Duration),
@@ -39,7 +40,7 @@ impl TargetFault {
     pub(super) fn describe(&self) -> String {
         match self {
             TargetFault::Died(status) => process::describe(*status),
-            TargetFault::Hung(time) | TargetFault::Spinning(time) | TargetFault::Asleep(time) => {
+            TargetFault::Hung(time, _) | TargetFault::Spinning(time) | TargetFault::Asleep(time) => {
                 format!("it made no step for {} seconds", time.as_secs_f64().round())
             }
             TargetFault::Greedy(bytes) => format!("it used more than {} MB of memory", bytes >> 20),
@@ -50,7 +51,7 @@ impl TargetFault {
     /// Whether repeating the run is pointless: it would break in the same way, at the same expense.
     pub(super) fn would_repeat(&self) -> bool {
         match self {
-            TargetFault::Hung(_) | TargetFault::Spinning(_) | TargetFault::Asleep(_) | TargetFault::Greedy(_) => true,
+            TargetFault::Hung(..) | TargetFault::Spinning(_) | TargetFault::Asleep(_) | TargetFault::Greedy(_) => true,
             TargetFault::Died(_) | TargetFault::Garbled(_) => false,
         }
     }

@@ -210,6 +210,10 @@ impl NativeTarget {
         self.statistics.runs += 1;
         if let Some(signal) = signal_of(fault) {
             add_crash(&mut execution, signal, fault.describe());
+            // It differs each time, so it is no part of the execution.
+            if let TargetFault::Hung(_, at @ 1..) = *fault {
+                self.decoder.met_at(at);
+            }
         }
         if let Some(remark) = remark_on(fault) {
             self.options.noticed.remark(remark);
@@ -224,7 +228,7 @@ fn signal_of(fault: &TargetFault) -> Option<i32> {
     match fault {
         TargetFault::Died(status) => status.signal(),
         // The kernel's own name for "used up its time".
-        TargetFault::Hung(_) => Some(libc::SIGXCPU),
+        TargetFault::Hung(..) => Some(libc::SIGXCPU),
         TargetFault::Asleep(_) | TargetFault::Spinning(_) => None,
         // What the kernel would have done.
         TargetFault::Greedy(_) => Some(libc::SIGKILL),
@@ -240,7 +244,7 @@ fn remark_on(fault: &TargetFault) -> Option<String> {
             "a run was ended because {}: its threads compute, or wait for memory that raddle does not see change",
             fault.describe()
         )),
-        TargetFault::Hung(_) | TargetFault::Greedy(_) => Some(format!("a run was ended because {}", fault.describe())),
+        TargetFault::Hung(..) | TargetFault::Greedy(_) => Some(format!("a run was ended because {}", fault.describe())),
         TargetFault::Died(status) if status.signal().is_none() => Some(format!(
             "the process ended behind raddle's back, by a system call of its own or as another program: {}",
             fault.describe()

@@ -119,7 +119,7 @@ impl Session {
             return Some(match slept {
                 true => TargetFault::Asleep(hang),
                 false if options.sees_calls_only() => TargetFault::Spinning(hang),
-                false => TargetFault::Hung(hang),
+                false => TargetFault::Hung(hang, self.place()),
             });
         }
         let limit = options.memory_limit.filter(|&limit| is_slow && self.memory() > limit)?;
@@ -133,6 +133,12 @@ impl Session {
         if let Some(pid) = self.processes().last() {
             crate::process::preempt(pid);
         }
+    }
+
+    /// The address of the instruction at which the process is that makes the present run; 0 if the
+    /// kernel does not say it.
+    fn place(&self) -> u64 {
+        self.processes().last().and_then(procfs::instruction).unwrap_or(0)
     }
 
     /// The target's process and, if that is another one, the process that makes the present run.

@@ -103,6 +103,9 @@ pub struct AnnotatedEvent {
     /// The value of the object after the event, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
+    /// Whether it wakes a thread, if it can wake threads that sleep.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wakes: Option<bool>,
     /// The number that the finding gives it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mark: Option<usize>,
@@ -209,7 +212,7 @@ impl AnnotatedTrace {
 fn row_sort(event: &AnnotatedEvent) -> RowSort {
     match event.kind {
         EventKind::End => RowSort::End,
-        EventKind::Sync => RowSort::Sync,
+        EventKind::Sync => event.wakes.map_or(RowSort::Sync, |wakes| RowSort::Signal { wakes }),
         EventKind::Access if event.op == "read" => RowSort::Read,
         EventKind::Access => RowSort::Write,
     }

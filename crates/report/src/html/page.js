@@ -166,7 +166,9 @@ const shellWord = text => /^[A-Za-z0-9_.\/-]+$/.test(text) ? text : "'" + text.r
 function commands(finding) {
   if (!finding.witness) return null;
   const name = finding.witness.startsWith('.raddle/') ? finding.id : finding.witness;
-  const lines = ['raddle replay ' + shellWord(name), 'raddle replay ' + shellWord(name) + ' --gdb', 'raddle show ' + shellWord(name)];
+  const replay = 'raddle replay ' + shellWord(name);
+  const lines = finding.target ? [replay + ' --target ' + shellWord(finding.target)] : [replay, replay + ' --gdb'];
+  lines.push('raddle show ' + shellWord(name));
   const copy = (text, button) => {
     const done = () => { button.textContent = 'copied'; setTimeout(() => { button.textContent = 'copy'; }, 1200); };
     if (navigator.clipboard) navigator.clipboard.writeText(text).then(done, () => select(button));

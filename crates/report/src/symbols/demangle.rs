@@ -6,6 +6,9 @@ use super::readable::readable;
 /// exponentially.
 const LONGEST: usize = 4096;
 
+/// Marks behind a name that are looked at.
+const MOST_MARKS: usize = 8;
+
 /// The name as in the source: Itanium C++ and Rust names are demangled, others stay as they are.
 pub fn demangle(name: &str) -> String {
     if name.len() > LONGEST {
@@ -15,11 +18,13 @@ pub fn demangle(name: &str) -> String {
         return format!("{rust:#}");
     }
     // Dynamic symbols carry "@VERSION"; compilers mark statics and clones with ".0", ".isra.0",
-    // ".cold".
-    let end = name.char_indices().skip(1).find(|(_, c)| matches!(c, '@' | '.')).map_or(name.len(), |(at, _)| at);
-    let bare = &name[..end];
+    // ".cold", ".actor". A point may also be a part of the name, as in the frame of a coroutine.
+    let ends = name.char_indices().skip(1).filter(|(_, c)| matches!(c, '@' | '.')).map(|(at, _)| at);
+    let ends: Vec<usize> = ends.take(MOST_MARKS).collect();
+    let bare = &name[..ends.first().copied().unwrap_or(name.len())];
     if bare.starts_with("_Z") {
-        return cpp(bare).unwrap_or_else(|| bare.to_string());
+        let mut tries = ends.into_iter().chain([name.len()]);
+        return tries.find_map(|end| cpp(&name[..end])).unwrap_or_else(|| bare.to_string());
     }
     bare.to_string()
 }
@@ -57,6 +62,15 @@ mod tests {
         assert_eq!(demangle(lambda), "Pool::add::{lambda#1}::operator()");
         assert_eq!(demangle("_ZNSt6vectorIiSaIiEE9push_backERKi"), "std::vector<int>::push_back");
         assert_eq!(demangle("_ZN3foo3bar17h05af221e174051e9E"), "foo::bar");
+    }
+
+    #[test]
+    fn frames_of_coroutines_become_readable() {
+        let work = "_ZN4bank4workESt6vectorIiSaIiEENS_7AccountE";
+        let frame = format!("{work}.Frame");
+        let actor = format!("_ZN4bank4workEPZNS_4workESt6vectorIiSaIiEENS_7AccountEE{}{frame}.actor", frame.len());
+        assert_eq!(demangle(&actor), "bank::work");
+        assert_eq!(demangle(&format!("{work}.destroy")), "bank::work");
     }
 
     #[test]

@@ -10,9 +10,13 @@ use gimli::RunTimeEndian;
 use object::read::elf::ElfFile64;
 use object::{Architecture, Object, ObjectSection, ObjectSegment, ObjectSymbol, ReadCache, ReadRef, SymbolKind};
 
+use super::calls::Imports;
 use super::debug::{Debug, Reader};
 use super::modules::{Module, bias};
 use super::variables::{Storage, Variables};
+
+/// How the name of the runtime's file begins.
+const RUNTIME: &[u8] = b"libraddle_rt";
 
 /// Files larger than this are not read: names are not worth so much memory.
 const MAX_FILE: u64 = 4 << 30;
@@ -53,6 +57,7 @@ pub(super) struct Elf {
     dwarf: OnceCell<Arc<gimli::Dwarf<Reader>>>,
     lines: OnceCell<Option<addr2line::Context<Reader>>>,
     variables: OnceCell<(Debug, Variables)>,
+    imports: OnceCell<Imports>,
 }
 
 /// What a file holds beside debug information.
@@ -85,6 +90,7 @@ impl Elf {
             dwarf: OnceCell::new(),
             lines: OnceCell::new(),
             variables: OnceCell::new(),
+            imports: OnceCell::new(),
         })
     }
 
@@ -123,6 +129,19 @@ impl Elf {
     /// Whether it is part of the system, so that its internals do not matter to the user.
     pub fn is_system(&self) -> bool {
         is_system(&self.path)
+    }
+
+    /// Whether it is the runtime that raddle puts into the process.
+    pub fn is_runtime(&self) -> bool {
+        self.path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(RUNTIME))
+    }
+
+    /// The calls of functions in other files; read on first use.
+    pub fn imports(&self) -> &Imports {
+        self.imports.get_or_init(|| {
+            let bytes = read(&self.path).unwrap_or_default();
+            ElfFile64::parse(&bytes[..]).map(|file| Imports::of(&file)).unwrap_or_default()
+        })
     }
 
     /// The address as linked, if the address of the process lies in this file.

@@ -6,6 +6,7 @@
 //! answer shorter.
 
 mod by_value;
+mod calls;
 mod debug;
 mod demangle;
 mod elf;
@@ -106,10 +107,18 @@ impl Symbols {
         places
     }
 
-    /// The places of a whole stack of return addresses, innermost first.
+    /// The places of a whole stack of return addresses, innermost first. Those in raddle's runtime
+    /// are none of the program's.
     #[must_use]
     pub fn stack(&self, pcs: &[u64]) -> Vec<Place> {
-        pcs.iter().flat_map(|&pc| self.frames(pc)).collect()
+        pcs.iter().flat_map(|&pc| self.frames(pc)).filter(|place| *place != Place::default()).collect()
+    }
+
+    /// The function of another file that is called in front of a return address, by its name.
+    #[must_use]
+    pub fn imported_call(&self, pc: u64) -> Option<String> {
+        let (elf, linked) = self.file_of(pc.wrapping_sub(1))?;
+        elf.imports().called_before(linked + 1).map(demangle)
     }
 
     /// The innermost place in code of the program's own, for one return address or a stack of them.
@@ -219,6 +228,9 @@ impl Symbols {
         let Some((elf, linked)) = self.file_of(address) else {
             return vec![Place { function: Some(format!("{pc:#x}")), ..Place::default() }];
         };
+        if elf.is_runtime() {
+            return vec![runtime_place(elf, linked)];
+        }
         if elf.is_system() {
             return vec![library_place(elf, linked)];
         }
@@ -289,6 +301,13 @@ impl Symbols {
         let file = normalised(file);
         file.strip_prefix(&self.directory).unwrap_or(&file).to_string_lossy().into_owned()
     }
+}
+
+/// What a place in raddle's runtime is for the program: what it calls at its end, or nothing.
+fn runtime_place(elf: &Elf, linked: u64) -> Place {
+    let name = elf.function(linked).map(|symbol| demangle(&symbol.name));
+    let is_end = name.is_some_and(|name| name.contains("::exit_handlers::"));
+    Place { function: is_end.then(|| "the end of the process".into()), ..Place::default() }
 }
 
 /// A place inside a library of the system: the function and the file, whatever debug information is

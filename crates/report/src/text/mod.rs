@@ -73,9 +73,10 @@ pub fn group(group: &FindingGroup<'_>, timeline: Option<&Timeline>, sources: &So
     let _ = writeln!(text, "  {}  {count}: {list}", paint(HEADING, "follow"));
     if let Some(name) = name_for_commands(headline) {
         let command = |words: &str| paint(COMMAND, &format!("raddle {words}"));
-        let (replay, debug) = (command(&format!("replay {name}")), command(&format!("replay {name} --gdb")));
-        let (show, report) = (command(&format!("show {name}")), command("report --finding ID"));
-        let _ = writeln!(text, "  {}  {replay}, {debug}, {show}, {report}", paint(HEADING, "replay"));
+        let mut replays = words::replays(headline, &name);
+        replays.extend([format!("show {name}"), "report --finding ID".into()]);
+        let commands: Vec<String> = replays.iter().map(|words| command(words)).collect();
+        let _ = writeln!(text, "  {}  {}", paint(HEADING, "replay"), commands.join(", "));
     }
     suppression(&mut text, headline);
     text
@@ -248,7 +249,7 @@ fn schedule_note(finding: &Finding) -> String {
     match finding.witness_kind {
         Some(WitnessKind::Adjacent) => format!("{preemptions}; at its end both threads stand before their accesses"),
         Some(WitnessKind::Unordered) => {
-            format!("{preemptions}; nothing orders (2) after (1), but another race keeps them from being neighbours")
+            format!("{preemptions}; nothing orders (2) after (1), though this schedule cannot bring them side by side")
         }
         None => preemptions,
     }
@@ -276,9 +277,9 @@ fn name_for_commands(finding: &Finding) -> Option<String> {
 
 fn commands(text: &mut String, finding: &Finding) {
     let Some(name) = name_for_commands(finding) else { return };
-    let command = |arguments: &str| paint(COMMAND, &format!("raddle replay {name}{arguments}"));
-    let _ = writeln!(text, "  {}  {}", paint(HEADING, "replay"), command(""));
-    let _ = writeln!(text, "  {}   {}", paint(HEADING, "debug"), command(" --gdb"));
+    for (heading, words) in ["replay ", "debug  "].into_iter().zip(words::replays(finding, &name)) {
+        let _ = writeln!(text, "  {} {}", paint(HEADING, heading), paint(COMMAND, &format!("raddle {words}")));
+    }
     let view = paint(COMMAND, &format!("raddle show {name}"));
     let _ = writeln!(text, "  {}    {view}", paint(HEADING, "view"));
     suppression(text, finding);

@@ -38,7 +38,7 @@ pub fn summary(report: &Report, directory: Option<&str>) -> String {
     }
     let _ = writeln!(text, "  {}", paint(FAINT, &figures(&report.stats)));
     if !report.stats.phases.is_empty() {
-        let _ = writeln!(text, "  {}", paint(FAINT, &searches(&report.stats.phases)));
+        let _ = writeln!(text, "  {}", paint(FAINT, &searches(&report.stats)));
     }
     if report.stats.prune.checks > 0 {
         let _ = writeln!(text, "  {}", paint(FAINT, &pruned(&report.stats.prune)));
@@ -199,13 +199,13 @@ fn figures(stats: &Stats) -> String {
 }
 
 /// The searches that were made, in their order.
-fn searches(phases: &[Phase]) -> String {
+fn searches(stats: &Stats) -> String {
     let one = |phase: &Phase| {
         let found = if phase.findings > 0 { format!(" ({} found)", phase.findings) } else { String::new() };
         format!("{} {}{found}", phase.strategy, grouped(phase.runs))
     };
-    let all: Vec<String> = phases.iter().map(one).collect();
-    format!("runs of each search: {}", all.join(", "))
+    let all: Vec<String> = stats.phases.iter().map(one).collect();
+    format!("runs of each search: {}; {} in all", all.join(", "), grouped(stats.runs_in_all()))
 }
 
 fn pruned(prune: &Prune) -> String {

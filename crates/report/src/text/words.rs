@@ -1,6 +1,6 @@
 //! Places, threads, objects and locks in words.
 
-use raddle_model::finding::{AccessReport, HeldLock, ObjectInfo, ObjectKind, Place};
+use raddle_model::finding::{AccessReport, Finding, HeldLock, ObjectInfo, ObjectKind, Place};
 
 use crate::escape::clean;
 
@@ -24,6 +24,15 @@ pub(crate) fn place_short(place: &Place) -> Option<String> {
         Some(line) => format!("{name}:{line}"),
         None => name.into_owned(),
     })
+}
+
+/// The commands that run the schedule of a finding again, without and with the debugger, which takes
+/// no program over that an agent runs.
+pub(crate) fn replays(finding: &Finding, name: &str) -> Vec<String> {
+    match &finding.target {
+        Some(agent) => vec![format!("replay {name} --target {}", clean(agent))],
+        None => vec![format!("replay {name}"), format!("replay {name} --gdb")],
+    }
 }
 
 /// A place, or at least the function.

@@ -66,6 +66,7 @@ fn finding(name: &str, kind: Kind, severity: Severity, numbers: &mut Numbering) 
         executions_before: 3,
         preemptions: 1,
         witness_kind: (kind == Kind::DataRace).then_some(WitnessKind::Adjacent),
+        target: None,
         witness: Some(format!(".raddle/{name}/r1.json")),
         group: None,
         cause: None,
@@ -137,7 +138,15 @@ pub fn run(name: &str) -> ReportBundle {
         suppressed: vec![name.into()],
         unseen: vec![name.into()],
         notes: vec![name.into()],
-        tests: vec![TestVerdict { name: name.into(), verdict: Verdict::Bug, executions: 7, seconds: 0.25 }],
+        tests: vec![TestVerdict {
+            name: name.into(),
+            suite: None,
+            case: Some(name.into()),
+            directory: Some(name.into()),
+            verdict: Verdict::Bug,
+            executions: 7,
+            seconds: 0.25,
+        }],
         findings,
     };
     ReportBundle { report, traces }

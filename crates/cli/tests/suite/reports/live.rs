@@ -76,7 +76,7 @@ fn the_running_search_is_shown_only_with_the_token() {
     assert_eq!(path.len(), 34);
     assert!(ask(address, &path, address).starts_with("HTTP/1.1 200"));
     let state = ask(address, &format!("{path}state"), address);
-    assert!(state.contains("\"executions\"") && state.contains("\"depths\""), "{state}");
+    assert!(state.contains("\"runs\"") && state.contains("\"depths\""), "{state}");
     for (path, host) in [
         ("/", address),
         ("/state", address),
@@ -85,7 +85,7 @@ fn the_running_search_is_shown_only_with_the_token() {
         (path.as_str(), "localhost"),
     ] {
         let answer = ask(address, path, host);
-        assert!(answer.starts_with("HTTP/1.1 403") && !answer.contains("executions"), "{path} {host}: {answer}");
+        assert!(answer.starts_with("HTTP/1.1 403") && !answer.contains("\"runs\""), "{path} {host}: {answer}");
     }
     let done = drive("live.js", &search.url);
     assert!(done.stdout.contains("all fine"), "{}", done.all());

@@ -62,6 +62,12 @@ impl RemoteProgram {
         &self.path
     }
 
+    /// The agent, as `--target` names it.
+    #[must_use]
+    pub fn agent(&self) -> String {
+        self.endpoint.address.to_string()
+    }
+
     /// Its contents, by their checksum.
     pub(super) fn id(&self) -> &str {
         &self.file.id

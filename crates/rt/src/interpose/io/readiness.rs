@@ -11,7 +11,8 @@ use raddle_wire::limit;
 use crate::arch::entry::export;
 use crate::arch::syscall;
 use crate::interpose::buffers::{changes, reads, writes};
-use crate::interpose::io::descriptors::channel;
+use crate::interpose::io::descriptors::{self, channel};
+use crate::interpose::io::regular_files::FileAccess;
 use crate::interpose::io::{net, overlay, queues, slots};
 use crate::interpose::process::couriers::{self, InterruptibleCall};
 use crate::interpose::process::timers;
@@ -360,8 +361,10 @@ extern "C" fn control_device(descriptor: i32, request: u64, argument: usize, pc:
                 }
             };
         }
-        if matches!(request, libc::FIONREAD | libc::FIONBIO) {
-            observe(descriptor, 0, pc);
+        match request {
+            libc::FIONREAD => observe(descriptor, 0, pc),
+            libc::FIONBIO => descriptors::touches(descriptor, FileAccess::Change, pc),
+            _ => {}
         }
         // What it answers may be something else in every run.
         undo::changed(undo::kind::OTHER);
