@@ -110,6 +110,7 @@ fn dispatch(cli: Cli, words: Vec<OsString>) -> CommandResult {
         Command::Facts(args) => facts::run(&args),
         Command::Predict(args) => predict::run(&args),
         Command::Csp(args::CspCommand::Check(args)) => csp::check(&args),
+        Command::Csp(args::CspCommand::Draw(args)) => csp::draw(&args),
         Command::Report(args) => report::run(&args),
         Command::Show(args) => show::run(&args),
         Command::List => list::run(),

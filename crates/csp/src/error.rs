@@ -81,11 +81,45 @@ pub enum LimitReached {
         unit: &'static str,
     },
     /// The caller asked to stop.
-    #[error("cancelled after {explored} states")]
-    Cancelled {
+    #[error("{cause} after {explored} states")]
+    Stopped {
+        /// Why.
+        cause: StopCause,
         /// How many states were fully explored.
         explored: usize,
     },
+}
+
+/// Why a caller asks a check to stop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StopCause {
+    /// Its time is over.
+    Time,
+    /// It uses more memory than it may.
+    Memory,
+    /// The user wants no answer any more.
+    Interrupt,
+}
+
+impl fmt::Display for StopCause {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            StopCause::Time => "the time limit was reached",
+            StopCause::Memory => "the memory limit was reached",
+            StopCause::Interrupt => "interrupted",
+        })
+    }
+}
+
+/// Asked often and from deep inside: it must be cheap.
+pub type StopTest<'a> = &'a (dyn Fn() -> Option<StopCause> + Sync + 'a);
+
+/// The error if `test` wants to stop.
+pub(crate) fn stop_if(test: Option<StopTest<'_>>, explored: usize) -> Result<(), LimitReached> {
+    match test.and_then(|test| test()) {
+        Some(cause) => Err(LimitReached::Stopped { cause, explored }),
+        None => Ok(()),
+    }
 }
 
 /// Why a check has no verdict.

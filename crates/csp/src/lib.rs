@@ -28,7 +28,8 @@
 //!
 //! [`check()`] decides trace refinement, freedom from deadlock and freedom from divergence, within
 //! [`Limits`]. A counterexample is as short as any, keeps the names of hidden events, and shows
-//! them on request. For many components use [`Model::alphabetised`]: a step costs the logarithm of
+//! them on request, and which components take part in each step. [`transition_system`] gives the labelled
+//! transition system of a process, which prints as a graph. For many components use [`Model::alphabetised`]: a step costs the logarithm of
 //! their number, and states share what they have in common.
 //!
 //! # Scripts
@@ -50,7 +51,7 @@
 //!      assert P [T= a -> a -> STOP",
 //!     &Limits::default(),
 //! )?;
-//! assert_eq!(outcomes[0].to_string(), "3:6: assert P [T= a -> a -> STOP: fails\n  trace <a, a>");
+//! assert_eq!(outcomes[0].to_string(), "3:6: assert P [T= a -> a -> STOP: fails\n  trace <a, a>\n    1  a\n    2  a\n       not allowed; the specification allows b");
 //! # Ok::<(), raddle_csp::SourceError>(())
 //! ```
 //!
@@ -64,8 +65,10 @@ mod error;
 mod value;
 
 pub use check::{
-    CheckResult, Counterexample, Limits, ProcessProperty, TraceAction, TraceDisplay, Violation, check, refines,
+    AnnotatedDisplay, CheckResult, Counterexample, CounterexampleNotes, LabelledTransition, Limits, LtsState,
+    ProcessProperty, TraceAction, TraceDisplay, TransitionSystem, Violation, Waiting, check, refines,
+    transition_system,
 };
 pub use core::{DefId, EventId, Model, ProcId, RelationId, SetId};
-pub use error::{CheckError, LimitReached, SourceError, SourcePosition};
+pub use error::{CheckError, LimitReached, SourceError, SourcePosition, StopCause, StopTest};
 pub use value::{Name, Value};

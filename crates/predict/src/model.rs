@@ -75,7 +75,7 @@ impl Check {
     /// # Errors
     /// If the budget ends.
     pub fn decide(&mut self, states: usize) -> Result<Refined, CheckError> {
-        let limits = Limits { states, cells: states.saturating_mul(40).max(1_000_000), cancel: None };
+        let limits = Limits { states, cells: states.saturating_mul(40).max(1_000_000), stop: None };
         let stop = self.model.stop();
         let report = refines(&mut self.model, stop, self.system, &limits)?;
         let Some(found) = report.counterexample else { return Ok(Refined::Holds) };

@@ -248,6 +248,81 @@ fn assertions_of_a_script_are_checked() {
     }
 }
 
+#[test]
+fn limits_end_a_check_of_a_script_at_once() {
+    let place = Place::new();
+    // The first assertion is decided, and stays known.
+    let first = "channel a\nassert a -> STOP [T= STOP\n";
+    for (name, rest) in [
+        ("states.csp", "P(n) = a -> P(n + 1)\nassert STOP [T= P(0) \\ {a}"),
+        ("value.csp", "f(n) = if n == 0 then 0 else f(n - 1) + f(n - 1)\nassert STOP [T= (f(60) == 0) & STOP"),
+        ("large.csp", "P(s) = a -> P(s ^ <0>)\nassert STOP [T= P(<>) \\ {a}"),
+    ] {
+        place.write(name, format!("{first}{rest}\n"));
+        let limits = [
+            ("--time-limit", "0.5", "the time limit was reached"),
+            ("--memory-limit", "200M", "the memory limit was reached"),
+        ];
+        for (option, value, words) in limits {
+            if name == "value.csp" && option == "--memory-limit" {
+                continue; // It computes, and needs no memory.
+            }
+            let begun = std::time::Instant::now();
+            let done = place.raddle(["csp", "check", "--max-states", "4000000000", option, value, name]);
+            let seconds = begun.elapsed().as_secs_f64();
+            assert_eq!(done.code(), Some(3), "{name} {option}: {}", done.all());
+            assert!(done.stdout.contains(": holds\n"), "{name} {option}: {}", done.all());
+            assert!(done.stdout.contains(words), "{name} {option}: {}", done.all());
+            assert!(option != "--time-limit" || seconds < 5.0, "{name} took {seconds} s");
+        }
+    }
+}
+
+#[test]
+fn transition_systems_are_drawn() {
+    let place = Place::new();
+    place.write(
+        "m.csp",
+        "channel a, b\nP(n) = a -> P(n + 1) [] b -> SKIP\nQ = a -> b -> Q\nassert Q :[deadlock free]\n",
+    );
+    let done = place.raddle(["csp", "draw", "m.csp"]);
+    assert_eq!((done.code(), done.stderr.as_str()), (Some(0), ""), "{}", done.all());
+    assert!(done.stdout.starts_with("digraph \"Q\" {\n"), "{}", done.all());
+    assert!(
+        done.stdout.contains("  start -> s0;\n") && done.stdout.contains("  s1 -> s0 [label=\"b\"];\n"),
+        "{}",
+        done.all()
+    );
+    let cut = place.raddle(["csp", "draw", "m.csp", "--process", "P(0)", "--max-states", "5", "-o", "p.dot"]);
+    assert_eq!((cut.code(), cut.stdout.as_str()), (Some(3), ""), "{}", cut.all());
+    assert!(cut.stderr.contains("cut at 5 states"), "{}", cut.all());
+    let graph = std::fs::read_to_string(place.path("p.dot")).unwrap();
+    assert!(graph.contains("cut: ") && graph.contains("✓") && graph.contains("Ω"), "{graph}");
+    assert_eq!(graph, place.raddle(["csp", "draw", "m.csp", "--process", "P(0)", "--max-states", "5"]).stdout);
+    for (process, words) in [("R", "`R` is not defined"), ("P(", "expected"), ("P(0) \\ {", "expected")] {
+        let done = place.raddle(["csp", "draw", "m.csp", "--process", process]);
+        assert_eq!(done.code(), Some(2), "{}", done.all());
+        assert!(done.stderr.contains(words), "{}", done.all());
+    }
+    let silent = place.raddle([
+        "csp",
+        "draw",
+        "m.csp",
+        "--process",
+        "P(0) \\ {a}",
+        "--max-states",
+        "4000000000",
+        "--time-limit",
+        "0.3",
+    ]);
+    assert_eq!((silent.code(), silent.stdout.as_str()), (Some(3), ""), "{}", silent.all());
+    assert!(silent.stderr.contains("nothing was drawn: "), "{}", silent.all());
+    // Graphviz itself is not on every machine.
+    if let Ok(done) = std::process::Command::new("dot").arg("-Tcanon").arg(place.path("p.dot")).output() {
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    }
+}
+
 /// 100,000 events of 8 threads on 200 variables under 40 locks. Most accesses are under the
 /// variable's own lock, one in fifty is not.
 fn large_trace() -> String {

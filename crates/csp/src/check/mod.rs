@@ -5,7 +5,9 @@
 
 #[cfg(test)]
 pub(crate) mod brute;
+mod lts;
 mod normal;
+mod notes;
 #[cfg(test)]
 mod random_tests;
 mod refine;
@@ -15,9 +17,11 @@ mod trace;
 
 use crate::core::step::{NoResolver, Resolver, Stepper};
 use crate::core::{Model, ProcId};
-use crate::error::{CheckError, LimitReached};
+use crate::error::{CheckError, LimitReached, StopTest, stop_if};
 
-pub use trace::{Counterexample, TraceAction, TraceDisplay, Violation};
+pub(crate) use lts::transition_system_with;
+pub use lts::{LabelledTransition, LtsState, TransitionSystem, transition_system};
+pub use trace::{AnnotatedDisplay, Counterexample, CounterexampleNotes, TraceAction, TraceDisplay, Violation, Waiting};
 
 /// The budget of a check.
 #[derive(Clone, Copy)]
@@ -26,19 +30,16 @@ pub struct Limits<'a> {
     pub states: usize,
     /// Words of memory for terms, component vectors and values; bounds states that grow.
     pub cells: usize,
-    /// Called regularly; the check stops soon after it returns true.
-    pub cancel: Option<&'a (dyn Fn() -> bool + Sync)>,
+    /// The check stops as soon as it gives a cause.
+    pub stop: Option<StopTest<'a>>,
 }
 
 impl Default for Limits<'_> {
     /// Five million states, about a gigabyte.
     fn default() -> Self {
-        Limits { states: 5_000_000, cells: 100_000_000, cancel: None }
+        Limits { states: 5_000_000, cells: 100_000_000, stop: None }
     }
 }
-
-/// Number of states between two calls of `cancel`.
-const CANCEL_PERIOD: usize = 1_024;
 
 impl Limits<'_> {
     /// Whether a check with this many states may go on to the next one.
@@ -46,11 +47,7 @@ impl Limits<'_> {
         if states > self.states {
             return Err(LimitReached::States { budget: self.states, explored }.into());
         }
-        let cancel = self.cancel.filter(|_| explored.is_multiple_of(CANCEL_PERIOD));
-        match cancel.is_some_and(|cancel| cancel()) {
-            true => Err(LimitReached::Cancelled { explored }.into()),
-            false => Ok(()),
-        }
+        Ok(stop_if(self.stop, explored)?)
     }
 
     /// Whether a check that holds this much memory may go on.
@@ -67,7 +64,7 @@ impl std::fmt::Debug for Limits<'_> {
         out.debug_struct("Limits")
             .field("states", &self.states)
             .field("cells", &self.cells)
-            .field("cancel", &self.cancel.is_some())
+            .field("stop", &self.stop.is_some())
             .finish()
     }
 }
@@ -133,7 +130,7 @@ pub(crate) fn check_with(
     property: ProcessProperty,
     limits: &Limits<'_>,
 ) -> Result<CheckResult, CheckError> {
-    let mut stepper = Stepper::new(model, resolver);
+    let mut stepper = Stepper::new(model, resolver, limits.stop);
     match property {
         ProcessProperty::Refines { specification } => refine::refines(&mut stepper, specification, process, limits),
         ProcessProperty::DeadlockFree => stuck::deadlock_free(&mut stepper, process, limits),

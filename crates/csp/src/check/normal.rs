@@ -71,6 +71,11 @@ impl<'l> Normaliser<'l> {
         Ok(Some(next))
     }
 
+    /// The visible labels that the specification allows at `node`.
+    pub(crate) fn allowed(&mut self, stepper: &mut Stepper<'_>, node: NormalNode) -> Result<Vec<Label>, CheckError> {
+        Ok(self.visible_steps(stepper, node)?.into_keys().collect())
+    }
+
     /// How many states of the specification the nodes hold; a state in two nodes counts twice.
     pub(crate) fn states(&self) -> usize {
         self.members
@@ -89,6 +94,7 @@ impl<'l> Normaliser<'l> {
         let mut by_label: FxHashMap<Label, Vec<StateId>> = FxHashMap::default();
         let mut steps = Vec::new();
         for position in 0..self.nodes[node.0 as usize].len() {
+            stepper.go_on()?;
             let state = self.nodes[node.0 as usize][position];
             self.system.successors(stepper, state, &mut steps)?;
             for &(label, target) in steps.iter().filter(|step| !step.0.is_silent()) {

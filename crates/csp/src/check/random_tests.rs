@@ -31,7 +31,7 @@ fn verdict(specification: &Proc, implementation: &Proc) -> Option<Counterexample
     let implementation = build(&mut model, implementation, None);
     let limits = Limits::default();
     let mut resolver = NoResolver;
-    let mut stepper = Stepper::new(&mut model, &mut resolver);
+    let mut stepper = Stepper::new(&mut model, &mut resolver, None);
     let by_terms = refines_system(
         &mut stepper,
         Box::new(TermSystem::new(specification)),

@@ -6,6 +6,7 @@
 //! implementation.
 
 use super::normal::{NormalNode, Normaliser};
+use super::notes;
 use super::search::{Inspection, ShortestPathSearch};
 use super::trace::{Counterexample, TraceAction, Violation};
 use super::{CheckResult, Limits};
@@ -36,6 +37,7 @@ pub(crate) fn refines_system(
     let start = (implementation.initial(), specification.initial(stepper)?);
     let mut search: ShortestPathSearch<'_, (StateId, NormalNode)> = ShortestPathSearch::new(limits);
     let mut moves: Vec<(Label, StateId)> = Vec::new();
+    let mut refused = None;
     let fault = search.run(start, |search, (state, node), steps| {
         implementation.successors(stepper, state, &mut moves)?;
         steps.clear();
@@ -44,7 +46,10 @@ pub(crate) fn refines_system(
                 true => node,
                 false => match specification.after(stepper, node, label)? {
                     Some(next) => next,
-                    None => return Ok(Inspection::BadStep(label)),
+                    None => {
+                        refused = Some(target);
+                        return Ok(Inspection::BadStep(label));
+                    }
                 },
             };
             steps.push((label, (target, next)));
@@ -53,10 +58,18 @@ pub(crate) fn refines_system(
         search.admit_cells(stepper.model.cells() + implementation.cells() + specification.cells())?;
         Ok(Inspection::Continue)
     })?;
-    let counterexample = fault.map(|(index, label)| {
-        let labels = search.path(index).into_iter().chain(label);
-        let steps = labels.map(|label| TraceAction::named(stepper.model, label)).collect();
-        Counterexample { steps, violation: Violation::NotAllowed }
-    });
+    let mut counterexample = None;
+    if let Some((index, label)) = fault {
+        let labels: Vec<Label> = search.path(index).into_iter().chain(label).collect();
+        let path = search.states_on_path(index);
+        let states: Vec<StateId> = path.iter().map(|(state, _)| *state).chain(refused).collect();
+        let steps = labels.iter().map(|&label| TraceAction::named(stepper.model, label)).collect();
+        let mut notes = notes::notes(stepper, &mut *implementation, &states, &labels)?;
+        if let Some(&(_, node)) = path.last() {
+            let allowed = specification.allowed(stepper, node)?;
+            notes.allowed = notes::named(stepper, &allowed);
+        }
+        counterexample = Some(Counterexample { steps, violation: Violation::NotAllowed, notes });
+    }
     Ok(CheckResult { counterexample, states: search.states() + search.other_states, transitions: search.transitions })
 }

@@ -13,7 +13,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::Limits;
 use crate::core::Label;
-use crate::error::CheckError;
+use crate::error::{CheckError, LimitReached};
 
 const NONE: u32 = u32::MAX;
 
@@ -55,6 +55,20 @@ impl<'l, K: Copy + Eq + Hash> ShortestPathSearch<'l, K> {
     /// writes the transitions of the state to its list. The result is the index of the violating
     /// state, with the label if the violation is a transition.
     pub(crate) fn run(
+        &mut self,
+        start: K,
+        inspect: impl FnMut(&mut Self, K, &mut Vec<(Label, K)>) -> Result<Inspection, CheckError>,
+    ) -> Result<Option<(usize, Option<Label>)>, CheckError> {
+        self.visit(start, inspect).map_err(|error| match error {
+            // What was stopped deep inside does not know how far the search was.
+            CheckError::Limit(LimitReached::Stopped { cause, .. }) => {
+                LimitReached::Stopped { cause, explored: self.explored }.into()
+            }
+            error => error,
+        })
+    }
+
+    fn visit(
         &mut self,
         start: K,
         mut inspect: impl FnMut(&mut Self, K, &mut Vec<(Label, K)>) -> Result<Inspection, CheckError>,
@@ -117,6 +131,18 @@ impl<'l, K: Copy + Eq + Hash> ShortestPathSearch<'l, K> {
         labels
     }
 
+    /// The states of a shortest path to the state with this index, from the first one on.
+    pub(crate) fn states_on_path(&self, index: usize) -> Vec<K> {
+        let mut states = Vec::new();
+        let mut at = Some(index);
+        while let Some((&key, reached)) = at.and_then(|at| self.reached.get_index(at)) {
+            states.push(key);
+            at = (reached.from != NONE).then_some(reached.from as usize);
+        }
+        states.reverse();
+        states
+    }
+
     /// Stops the search once its states use more memory than allowed.
     pub(crate) fn admit_cells(&self, cells: usize) -> Result<(), CheckError> {
         self.limits.admit_cells(cells, self.explored)
@@ -125,6 +151,11 @@ impl<'l, K: Copy + Eq + Hash> ShortestPathSearch<'l, K> {
     /// How many states were reached.
     pub(crate) fn states(&self) -> usize {
         self.reached.len()
+    }
+
+    /// The state with this index.
+    pub(crate) fn state(&self, index: usize) -> Option<K> {
+        self.reached.get_index(index).map(|(&key, _)| key)
     }
 
     pub(crate) fn index_of(&self, key: &K) -> Option<usize> {

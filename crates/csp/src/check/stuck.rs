@@ -5,6 +5,7 @@
 //! visits every state and keeps the silent steps, then a depth-first walk over those finds a cycle.
 //! Complete within the budget; a counterexample is always a behaviour of the process.
 
+use super::notes;
 use super::search::{Inspection, ShortestPathSearch};
 use super::trace::{Counterexample, TraceAction, Violation};
 use super::{CheckResult, Limits};
@@ -30,10 +31,16 @@ pub(crate) fn deadlock_free(
         let stuck = steps.is_empty() && !system.is_terminated(state);
         Ok(if stuck { Inspection::Bad } else { Inspection::Continue })
     })?;
-    let counterexample = fault.map(|(index, _)| Counterexample {
-        steps: named(stepper.model, search.path(index)),
-        violation: Violation::Deadlock,
-    });
+    let mut counterexample = None;
+    if let Some((index, _)) = fault {
+        let (labels, states) = (search.path(index), search.states_on_path(index));
+        let mut notes = notes::notes(stepper, &mut *system, &states, &labels)?;
+        if let Some(&last) = states.last() {
+            notes.waiting = notes::waiting(stepper, &*system, last)?;
+        }
+        let steps = named(stepper.model, labels);
+        counterexample = Some(Counterexample { steps, violation: Violation::Deadlock, notes });
+    }
     Ok(CheckResult { counterexample, states: search.states(), transitions: search.transitions })
 }
 
@@ -64,10 +71,17 @@ pub(crate) fn divergence_free(
     }
     // States are visited nearest first, so the path to the cycle is short, but not always the
     // shortest.
-    let counterexample = find_cycle(&edges, &order).map(|(index, cycle)| Counterexample {
-        steps: named(stepper.model, search.path(index)),
-        violation: Violation::Divergence(named(stepper.model, cycle)),
-    });
+    let mut counterexample = None;
+    if let Some(Cycle { entry, labels: cycle, vertices }) = find_cycle(&edges, &order, stepper)? {
+        let path = search.path(entry);
+        let labels: Vec<Label> = path.iter().chain(&cycle).copied().collect();
+        let mut states = search.states_on_path(entry);
+        let around = vertices[1..].iter().chain([&entry]);
+        states.extend(around.filter_map(|&vertex| search.state(vertex)));
+        let notes = notes::notes(stepper, &mut *system, &states, &labels)?;
+        let violation = Violation::Divergence(named(stepper.model, cycle));
+        counterexample = Some(Counterexample { steps: named(stepper.model, path), violation, notes });
+    }
     Ok(CheckResult { counterexample, states: search.states(), transitions: search.transitions })
 }
 
@@ -78,8 +92,18 @@ enum Mark {
     Done,
 }
 
-/// A cycle of the graph: one of its vertices and the labels of the cycle.
-fn find_cycle(edges: &[Vec<(Label, usize)>], order: &[usize]) -> Option<(usize, Vec<Label>)> {
+/// A cycle of the graph: its vertices from `entry` on, with the label of the edge behind each.
+struct Cycle {
+    entry: usize,
+    labels: Vec<Label>,
+    vertices: Vec<usize>,
+}
+
+fn find_cycle(
+    edges: &[Vec<(Label, usize)>],
+    order: &[usize],
+    stepper: &Stepper<'_>,
+) -> Result<Option<Cycle>, CheckError> {
     let mut marks = vec![Mark::New; edges.len()];
     for &start in order {
         if marks[start] != Mark::New {
@@ -88,6 +112,7 @@ fn find_cycle(edges: &[Vec<(Label, usize)>], order: &[usize]) -> Option<(usize, 
         // The path so far: each vertex with the number of its edges that were followed.
         let mut path: Vec<(usize, usize)> = vec![(start, 0)];
         marks[start] = Mark::OnPath;
+        stepper.go_on()?;
         while let Some(&mut (vertex, ref mut followed)) = path.last_mut() {
             let Some(&(_, target)) = edges[vertex].get(*followed) else {
                 marks[vertex] = Mark::Done;
@@ -102,13 +127,16 @@ fn find_cycle(edges: &[Vec<(Label, usize)>], order: &[usize]) -> Option<(usize, 
                     path.push((target, 0));
                 }
                 Mark::OnPath => {
-                    let entry = path.iter().position(|&(on_path, _)| on_path == target)?;
-                    let around = path[entry..].iter();
-                    let labels = around.map(|&(vertex, followed)| edges[vertex][followed - 1].0);
-                    return Some((target, labels.collect()));
+                    let first = path.iter().position(|&(on_path, _)| on_path == target).unwrap_or_default();
+                    let around = &path[first..];
+                    return Ok(Some(Cycle {
+                        entry: target,
+                        labels: around.iter().map(|&(vertex, followed)| edges[vertex][followed - 1].0).collect(),
+                        vertices: around.iter().map(|&(vertex, _)| vertex).collect(),
+                    }));
                 }
             }
         }
     }
-    None
+    Ok(None)
 }

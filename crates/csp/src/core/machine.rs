@@ -94,8 +94,8 @@ impl Machine {
             .collect();
         for_each_choice(&choices, |changes| {
             out.push((rule.label, StateId(self.vectors.replace(state.0, changes))));
-        });
-        Ok(())
+            stepper.go_on()
+        })
     }
 
     fn step_component(
@@ -162,6 +162,50 @@ impl System for Machine {
 
     fn is_terminated(&self, state: StateId) -> bool {
         state == TERMINATED
+    }
+
+    fn components(&self, state: StateId) -> Vec<ProcId> {
+        let mut components = Vec::new();
+        if state != TERMINATED {
+            self.vectors.unpack(state.0, &mut components);
+        }
+        components.into_iter().map(ProcId).collect()
+    }
+
+    fn movers(
+        &mut self,
+        stepper: &mut Stepper<'_>,
+        state: StateId,
+        (label, target): (Label, StateId),
+    ) -> Result<Vec<usize>, CheckError> {
+        if target == TERMINATED {
+            return Ok((0..self.components(state).len()).collect());
+        }
+        let mut found = Vec::new();
+        for position in 0..self.active.len() {
+            let leaf = self.active[position];
+            let steps = stepper.steps(self.component(state, leaf))?.to_vec();
+            for step in &steps {
+                let Some(event) = step.label.event() else {
+                    found.clear();
+                    self.step_component(stepper, state, leaf, std::slice::from_ref(step), &mut found)?;
+                    if found.contains(&(label, target)) {
+                        return Ok(vec![leaf as usize]);
+                    }
+                    continue;
+                };
+                let (start, end) = self.driven.get(&(leaf, event)).copied().unwrap_or((0, 0));
+                for rule in start..end {
+                    found.clear();
+                    self.fire(stepper, state, rule as usize, &mut found)?;
+                    if found.contains(&(label, target)) {
+                        let moves = self.rules[rule as usize].moves.iter();
+                        return Ok(moves.map(|&(leaf, _)| leaf as usize).collect());
+                    }
+                }
+            }
+        }
+        Ok(Vec::new())
     }
 
     fn cells(&self) -> usize {

@@ -66,7 +66,7 @@ impl Stepper<'_> {
                 };
                 let label = if step.label == Label::TICK { Label::TAU } else { step.label };
                 if let Some(partners) = partners {
-                    self.combine(sharing, (index, step.target), &partners, label, &mut steps);
+                    self.combine(sharing, (index, step.target), &partners, label, &mut steps)?;
                 }
             }
         }
@@ -95,7 +95,7 @@ impl Stepper<'_> {
         partners: &[usize],
         label: Label,
         steps: &mut Vec<Transition>,
-    ) {
+    ) -> Result<(), CheckError> {
         let choices: Vec<Vec<ProcId>> = partners
             .iter()
             .map(|&at| self.known_steps(sharing.operand(at), label).iter().map(|step| step.target).collect())
@@ -103,6 +103,7 @@ impl Stepper<'_> {
         let mut moved: Vec<ProcId> = (0..sharing.count()).map(|at| sharing.operand(at)).collect();
         moved[mover] = target;
         for_each_choice(&choices, |choice| {
+            self.go_on()?;
             for (&at, &target) in partners.iter().zip(choice) {
                 moved[at] = target;
             }
@@ -114,23 +115,28 @@ impl Stepper<'_> {
                 }
             };
             steps.push(Transition { label, target });
-        });
+            Ok(())
+        })
     }
 }
 
 /// Calls `visit` with every combination of one element of each list, in lexicographic order; with
-/// the empty combination if there are no lists, and never if one of them is empty.
-pub(crate) fn for_each_choice<T: Copy>(lists: &[Vec<T>], mut visit: impl FnMut(&[T])) {
+/// the empty combination if there are no lists, and never if one of them is empty. An error of
+/// `visit` ends it.
+pub(crate) fn for_each_choice<T: Copy, E>(
+    lists: &[Vec<T>],
+    mut visit: impl FnMut(&[T]) -> Result<(), E>,
+) -> Result<(), E> {
     if lists.iter().any(Vec::is_empty) {
-        return;
+        return Ok(());
     }
     let mut digits = vec![0; lists.len()];
     let mut current: Vec<T> = lists.iter().map(|list| list[0]).collect();
     loop {
-        visit(&current);
+        visit(&current)?;
         // Counts like an odometer whose last wheel turns fastest.
         let Some(wheel) = (0..lists.len()).rev().find(|&at| digits[at] + 1 < lists[at].len()) else {
-            return;
+            return Ok(());
         };
         digits[wheel] += 1;
         current[wheel] = lists[wheel][digits[wheel]];

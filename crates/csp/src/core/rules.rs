@@ -15,7 +15,7 @@ use super::event::{EventId, Label, RelationId, SetId};
 use super::parallel::for_each_choice;
 use super::step::Stepper;
 use super::term::{ProcId, Term};
-use crate::error::CheckError;
+use crate::error::{CheckError, StopTest, stop_if};
 
 /// Components that do one event each, together, and what the environment sees of it.
 #[derive(Clone, Debug)]
@@ -49,7 +49,7 @@ const RULE_LIMIT: usize = 8_000_000;
 const NESTING_LIMIT: usize = 200;
 
 /// Flattens `root`. `None` if it has no parallel operator outside of other operators, or if
-/// flattening does not pay.
+/// flattening does not pay or is stopped.
 pub(crate) fn flatten(stepper: &mut Stepper<'_>, root: ProcId) -> Option<Flat> {
     let mut builder = Builder { stepper, leaves: Vec::new() };
     let rules = builder.part(root, 0)?;
@@ -64,6 +64,7 @@ struct Builder<'s, 'a> {
 impl Builder<'_, '_> {
     /// The rules of the composition below `process`, whose components are added to the list.
     fn part(&mut self, process: ProcId, nesting: usize) -> Option<Vec<Rule>> {
+        self.stepper.go_on().ok()?;
         if nesting > NESTING_LIMIT || !self.is_composition(process) {
             return self.leaf(process);
         }
@@ -86,7 +87,8 @@ impl Builder<'_, '_> {
         let parts = self.parts(parts, nesting)?;
         let set: Vec<EventId> = self.stepper.model.set_events(set).to_vec();
         let shared = |event: EventId| set.binary_search(&event).is_ok();
-        join(parts, |label| label.event().filter(|&event| shared(event)).map(|_| all), |_, _| true)
+        let stop = self.stepper.stop();
+        join(parts, |label| label.event().filter(|&event| shared(event)).map(|_| all), |_, _| true, stop)
     }
 
     fn alphabetised(&mut self, pairs: &[(SetId, ProcId)], nesting: usize) -> Option<Vec<Rule>> {
@@ -97,10 +99,11 @@ impl Builder<'_, '_> {
             *members.entry(event).or_default() += 1;
         }
         let needed = |label: Label| label.event().map(|event| members.get(&event).copied().unwrap_or(0));
-        join(parts, needed, |part, label| match label.event() {
+        let allowed = |part: usize, label: Label| match label.event() {
             Some(event) => model.set_contains(pairs[part].0, event),
             None => true,
-        })
+        };
+        join(parts, needed, allowed, self.stepper.stop())
     }
 
     fn hidden(&mut self, operand: ProcId, set: SetId, nesting: usize) -> Option<Vec<Rule>> {
@@ -182,6 +185,7 @@ impl Builder<'_, '_> {
             if !seen.insert(next) {
                 continue;
             }
+            self.stepper.go_on().ok()?;
             match self.stepper.model.term(next) {
                 Term::Prefix(event, _) => events.push(*event),
                 Term::Menu(branches) => events.extend(branches.iter().map(|branch| branch.0)),
@@ -208,11 +212,13 @@ impl Builder<'_, '_> {
 }
 
 /// The rules of a parallel operator. `needed` says how many operands must do a label together, or
-/// `None` if each does it alone; `allowed` says which operand may do it at all.
+/// `None` if each does it alone; `allowed` says which operand may do it at all. `None` if there are
+/// too many, or `stop` says so.
 fn join(
     parts: Vec<Vec<Rule>>,
     needed: impl Fn(Label) -> Option<usize>,
     allowed: impl Fn(usize, Label) -> bool,
+    stop: Option<StopTest<'_>>,
 ) -> Option<Vec<Rule>> {
     let mut all: Vec<(usize, Rule)> = Vec::new();
     for (part, rules) in parts.into_iter().enumerate() {
@@ -241,7 +247,9 @@ fn join(
                 let mut moves: Vec<_> = choice.iter().flat_map(|rule| rule.moves.iter().copied()).collect();
                 moves.sort_unstable();
                 joined.push(Rule { label, moves: moves.into() });
-            });
+                stop_if(stop, 0)
+            })
+            .ok()?;
         }
     }
     (joined.len() <= RULE_LIMIT).then_some(joined)

@@ -14,7 +14,7 @@ use super::event::{Label, RelationId, SetId};
 use super::model::{Model, OMEGA};
 use super::parallel::Sharing;
 use super::term::{DefId, ProcId, Term};
-use crate::error::{CheckError, LimitReached};
+use crate::error::{CheckError, LimitReached, StopTest, stop_if};
 
 /// A transition: its label and the resulting process.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -55,14 +55,16 @@ enum Memo {
 pub(crate) struct Stepper<'a> {
     pub(crate) model: &'a mut Model,
     resolver: &'a mut dyn Resolver,
+    stop: Option<StopTest<'a>>,
     memo: Vec<Memo>,
     transitions: Vec<Transition>,
     depth: usize,
 }
 
 impl<'a> Stepper<'a> {
-    pub(crate) fn new(model: &'a mut Model, resolver: &'a mut dyn Resolver) -> Stepper<'a> {
-        Stepper { model, resolver, memo: Vec::new(), transitions: Vec::new(), depth: 0 }
+    /// `stop` is asked at each term and at each combination of steps.
+    pub(crate) fn new(model: &'a mut Model, resolver: &'a mut dyn Resolver, stop: Option<StopTest<'a>>) -> Stepper<'a> {
+        Stepper { model, resolver, stop, memo: Vec::new(), transitions: Vec::new(), depth: 0 }
     }
 
     /// The steps of `process`, sorted by label and then by target.
@@ -89,6 +91,16 @@ impl<'a> Stepper<'a> {
         &all[start..start + length]
     }
 
+    /// What tells whether to go on, for parts that work without the stepper.
+    pub(crate) fn stop(&self) -> Option<StopTest<'a>> {
+        self.stop
+    }
+
+    /// The error if the caller of the check wants to stop.
+    pub(crate) fn go_on(&self) -> Result<(), CheckError> {
+        Ok(stop_if(self.stop, 0)?)
+    }
+
     /// The body of a definition, resolving it if this is the first time.
     pub(crate) fn body(&mut self, definition: DefId) -> Result<ProcId, CheckError> {
         if let Some(body) = self.model.definition(definition).body {
@@ -109,6 +121,7 @@ impl<'a> Stepper<'a> {
             Memo::Open => return Err(CheckError::Unguarded(self.name_of(process))),
             Memo::Unknown => {}
         }
+        self.go_on()?;
         if self.depth >= DEPTH_LIMIT {
             return Err(LimitReached::Depth { limit: DEPTH_LIMIT }.into());
         }
@@ -128,8 +141,17 @@ impl<'a> Stepper<'a> {
         Ok(range)
     }
 
-    /// A name for an error message: that of the first call found below `process`.
+    /// Whether the process has terminated.
+    pub(crate) fn has_terminated(&self, process: ProcId) -> bool {
+        process == OMEGA
+    }
+
     fn name_of(&self, process: ProcId) -> String {
+        self.call_in(process).unwrap_or_else(|| "a process".to_owned())
+    }
+
+    /// The name of the first call that is found below `process`, outside of prefixes.
+    pub(crate) fn call_in(&self, process: ProcId) -> Option<String> {
         let mut found = None;
         let mut pending = vec![process];
         while let (Some(next), None) = (pending.pop(), &found) {
@@ -139,7 +161,16 @@ impl<'a> Stepper<'a> {
                 other => other.for_each_operand(|operand| pending.push(operand)),
             }
         }
-        found.unwrap_or_else(|| "a process".to_owned())
+        found
+    }
+
+    /// How a process without a name begins.
+    pub(crate) fn beginning(&self, process: ProcId) -> Option<String> {
+        match self.model.term(process) {
+            Term::Prefix(event, _) => Some(format!("{} -> ..", self.model.event_name(*event))),
+            Term::Menu(branches) => Some(format!("{} -> .. [] ..", self.model.event_name(branches.first()?.0))),
+            _ => None,
+        }
     }
 
     pub(super) fn copied(&mut self, process: ProcId) -> Result<Vec<Transition>, CheckError> {

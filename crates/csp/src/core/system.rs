@@ -31,6 +31,18 @@ pub(crate) trait System {
     /// Whether `state` is the state after successful termination.
     fn is_terminated(&self, state: StateId) -> bool;
 
+    /// The processes that make up `state`, always in the same order; none if it is not a
+    /// composition of several, or has terminated.
+    fn components(&self, state: StateId) -> Vec<ProcId>;
+
+    /// Which components make this step of `state`.
+    fn movers(
+        &mut self,
+        stepper: &mut Stepper<'_>,
+        state: StateId,
+        step: (Label, StateId),
+    ) -> Result<Vec<usize>, CheckError>;
+
     /// Memory that the system itself holds, in words.
     fn cells(&self) -> usize;
 }
@@ -65,6 +77,14 @@ impl System for TermSystem {
 
     fn is_terminated(&self, state: StateId) -> bool {
         state.0 == OMEGA.0
+    }
+
+    fn components(&self, _: StateId) -> Vec<ProcId> {
+        Vec::new()
+    }
+
+    fn movers(&mut self, _: &mut Stepper<'_>, _: StateId, _: (Label, StateId)) -> Result<Vec<usize>, CheckError> {
+        Ok(Vec::new())
     }
 
     fn cells(&self) -> usize {

@@ -21,4 +21,4 @@ mod script;
 
 pub use export::{ExportError, TypeNames, export};
 pub use parser::parse;
-pub use script::{AssertOutcome, AssertionVerdict, check_file};
+pub use script::{AssertOutcome, AssertionVerdict, check_each, check_file, draw};

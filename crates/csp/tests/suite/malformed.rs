@@ -72,7 +72,7 @@ fn broken_scripts_have_errors_with_places() {
             }
         }
         let lines = text.lines().count() as u32 + 1;
-        let limits = Limits { states: 1_000, cells: 100_000, cancel: None };
+        let limits = Limits { states: 1_000, cells: 100_000, stop: None };
         match check_file(&text, &limits) {
             Err(error) => {
                 assert!((1..=lines).contains(&error.place.line) && error.place.column > 0, "{error}\n{text}");

@@ -1,7 +1,9 @@
 //! Whole scripts, from text to verdicts.
 
-use raddle_csp::cspm::{AssertOutcome, AssertionVerdict, check_file, parse};
-use raddle_csp::{CheckError, Counterexample, LimitReached, Limits, Violation};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use raddle_csp::cspm::{AssertOutcome, AssertionVerdict, check_file, draw, parse};
+use raddle_csp::{CheckError, Counterexample, LimitReached, Limits, LtsState, StopCause, Violation};
 
 fn check(source: &str) -> Vec<AssertOutcome> {
     check_file(source, &Limits::default()).unwrap_or_else(|error| panic!("{error}\n{source}"))
@@ -65,7 +67,8 @@ fn outcomes_print_verdict_and_counterexample() {
     assert_eq!(outcomes[0].to_string(), "38:1: assert STOP [T= CHECK(t1, t2, x): holds");
     let text = outcomes[1].to_string();
     assert!(text.starts_with("39:1: assert STOP [T= CHECK(t1, t2, y): fails\n  trace <race>\n"), "{text}");
-    assert!(text.contains("with hidden events <[lock.t2.m], [write.t2.x], [unlock.t2.m], "), "{text}");
+    let steps: Vec<&str> = text.lines().skip(2).take(3).map(str::trim).collect();
+    assert!(steps[0].starts_with("1  [lock.t2.m]") && steps[2].starts_with("3  [unlock.t2.m]"), "{text}");
 }
 
 #[test]
@@ -293,7 +296,7 @@ fn mistakes_are_named_with_line_and_column() {
 
 #[test]
 fn unbounded_models_end_with_a_clear_message() {
-    let limits = Limits { states: 20_000, cells: 2_000_000, cancel: None };
+    let limits = Limits { states: 20_000, cells: 2_000_000, stop: None };
     for (source, part) in [
         ("P(n) = a -> P(n + 1)\nassert P(0) :[deadlock free]", "the budget of 20000 states"),
         ("P(s) = a -> P(s^<1>)\nassert P(<>) :[deadlock free]", "the memory budget of 2000000 cells"),
@@ -319,11 +322,139 @@ fn unbounded_models_end_with_a_clear_message() {
 
 #[test]
 fn a_check_can_be_cancelled() {
-    let cancel = || true;
-    let limits = Limits { cancel: Some(&cancel), ..Limits::default() };
-    let outcomes = check_file("channel a\nP(n) = a -> P(n + 1)\nassert STOP [T= P(0) \\ {a}", &limits);
-    let verdict = &outcomes.expect("is well formed")[0].verdict;
-    assert!(matches!(verdict, AssertionVerdict::Unknown(LimitReached::Cancelled { .. })), "{verdict:?}");
+    // Each spends its time elsewhere: in states, in one expression, in the combinations of one step,
+    // in one silent closure.
+    for source in [
+        "channel a\nP(n) = a -> P(n + 1)\nassert STOP [T= P(0) \\ {a}",
+        "f(n) = if n == 0 then 0 else f(n - 1) + f(n - 1)\nassert STOP [T= (f(60) == 0) & STOP",
+        "channel a : {0..20}\nP = [] n : {0..7} @ a.n -> R(n)\nR(n) = a.n -> R(n)\nQ = P[[a.n <- a.0 | n <- {0..7}]]
+         assert RUN({|a|}) [T= [| {|a|} |] n : {1..20} @ (Q ; a.n -> STOP)",
+        "channel a\nP(n) = a -> P(n + 1)\nassert P(0) \\ {a} [T= STOP",
+    ] {
+        for cause in [StopCause::Time, StopCause::Memory, StopCause::Interrupt] {
+            let asked = AtomicUsize::new(0);
+            let stop = || (asked.fetch_add(1, Ordering::Relaxed) >= 50_000).then_some(cause);
+            let limits = Limits { stop: Some(&stop), ..Limits::default() };
+            let outcomes = check_file(source, &limits).expect("is well formed");
+            let AssertionVerdict::Unknown(LimitReached::Stopped { cause: given, .. }) = &outcomes[0].verdict else {
+                panic!("{source}\n{}", outcomes[0]);
+            };
+            assert_eq!(*given, cause);
+            let asked = asked.into_inner();
+            assert!(asked < 50_010, "{source}: went on for {asked} questions");
+        }
+    }
+}
+
+#[test]
+fn division_rounds_down_and_remainders_have_the_sign_of_the_divisor() {
+    // As in FDR's evaluator: `div` and `mod` of Haskell.
+    let cases =
+        [(7, 2, 3, 1), (-7, 2, -4, 1), (7, -2, -4, -1), (-7, -2, 3, -1), (-6, 2, -3, 0), (6, -2, -3, 0), (0, -5, 0, 0)];
+    for (first, second, quotient, rest) in cases {
+        let source = format!(
+            "channel a\nassert STOP [T= (({first}) / ({second}) == {quotient} and ({first}) % ({second}) == {rest}) & a -> STOP"
+        );
+        assert_eq!(verdicts(&source), "f", "{first} by {second}");
+    }
+    // A minus binds like a difference, looser than a quotient.
+    assert_eq!(verdicts("channel a\nassert STOP [T= (-7 / 2 == -3 and -7 % 2 == -1) & a -> STOP"), "f");
+    assert_eq!(
+        verdicts("channel a\nleast = -9223372036854775807 - 1\nassert STOP [T= (least % (-1) == 0) & a -> STOP"),
+        "f"
+    );
+    assert!(problem("assert STOP [T= ((-9223372036854775807 - 1) / (-1) == 0) & STOP").contains("does not fit"));
+}
+
+/// The states and transitions of the drawing: `0 -a-> 1`.
+fn drawn(source: &str, process: Option<&str>, limits: &Limits<'_>) -> (Vec<LtsState>, Vec<String>) {
+    let lts = draw(source, process, limits).unwrap_or_else(|error| panic!("{error}\n{source}"));
+    let arrows = lts.transitions.iter().map(|step| format!("{} -{}-> {}", step.from, step.action, step.to));
+    (lts.states.clone(), arrows.collect())
+}
+
+#[test]
+fn transition_systems_have_the_states_and_steps_of_the_process() {
+    use LtsState::{Cut, Deadlock, Ordinary, Terminated};
+    let source = "channel a, b, c\nP = a -> (b -> SKIP [] c -> STOP)\nQ(n) = a -> Q(n + 1)
+                  assert P \\ {a} :[deadlock free]";
+    let all = Limits::default();
+    let (states, arrows) = drawn(source, Some("P"), &all);
+    assert_eq!(arrows, ["0 -a-> 1", "1 -b-> 2", "1 -c-> 3", "2 -✓-> 4"]);
+    assert_eq!(states, [Ordinary, Ordinary, Ordinary, Deadlock, Terminated]);
+    // Without a name, the process of the first assertion.
+    assert_eq!(drawn(source, None, &all).1[0], "0 -[a]-> 1");
+    assert_eq!(drawn(source, Some("P |~| STOP"), &all).1[..2], ["0 -τ-> 1", "0 -τ-> 2"]);
+    // Twelve interleavings of two chains, and no state twice.
+    let (states, arrows) = drawn(source, Some("(a -> a -> STOP) ||| (b -> c -> b -> STOP)"), &all);
+    assert_eq!((states.len(), arrows.len()), (12, 17));
+    let few = Limits { states: 3, ..Limits::default() };
+    assert_eq!(
+        drawn(source, Some("Q(0)"), &few),
+        (vec![Ordinary, Ordinary, Cut], vec!["0 -a-> 1".into(), "1 -a-> 2".into()])
+    );
+    for (process, part) in
+        [("R", "`R` is not defined"), ("P +", "in the process"), ("P P", "an operator or the end"), ("3", "")]
+    {
+        let error = draw(source, Some(process), &all).expect_err(process).to_string();
+        assert!(error.contains(part), "{error}");
+    }
+    let error = draw("channel a\nP = a -> P\nP2 = STOP", None, &all).expect_err("names no process").to_string();
+    assert!(error.ends_with("defined are P, P2"), "{error}");
+}
+
+#[test]
+fn drawings_are_graphs_of_graphviz() {
+    let source = "channel a, b\nP = a -> ((b -> SKIP)\\{b}) [] b -> STOP";
+    let text = draw(source, Some("P"), &Limits::default()).expect("ends").to_string();
+    for line in [
+        "digraph \"P\" {",
+        "  start -> s0;",
+        "  s0 -> s1 [label=\"a\"];",
+        "  s1 -> s3 [label=\"τ\", style=dashed, tooltip=\"b\"];",
+        "  s3 -> s4 [label=\"✓\"];",
+        "  s4 [label=\"Ω\", shape=doublecircle, tooltip=\"terminated\"];",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line}\n{text}");
+    }
+    assert!(text.contains("s2 [label=\"2\", style=filled"), "{text}");
+}
+
+#[test]
+fn counterexamples_say_who_takes_part() {
+    let outcomes = check(
+        "channel lock, unlock : {1..2}.{1..2}
+         MUTEX(m) = lock?t!m -> unlock.t.m -> MUTEX(m)
+         T(t) = lock.t.t -> lock.t.(3 - t) -> unlock.t.t -> unlock.t.(3 - t) -> SKIP
+         THREADS = T(1) ||| T(2)
+         MUTEXES = MUTEX(1) ||| MUTEX(2)
+         SYSTEM = THREADS [| {| lock, unlock |} |] MUTEXES
+         assert SYSTEM :[deadlock free]
+         channel a, b, c
+         assert a -> (b -> STOP [] c -> STOP) [T= a -> a -> STOP
+         L = a -> L
+         assert b -> ((L [| {a} |] L) \\ {a}) :[divergence free]
+         assert (b -> L [| {a} |] L) \\ {a} :[divergence free]",
+    );
+    let text = outcomes[0].to_string();
+    let lines: Vec<&str> = text.lines().map(str::trim).skip(2).collect();
+    assert_eq!(lines[0].split_whitespace().collect::<Vec<_>>(), ["1", "lock.1.1", "T(1),", "MUTEX(1)"], "{text}");
+    assert_eq!(lines[1].split_whitespace().collect::<Vec<_>>(), ["2", "lock.2.2", "T(2),", "MUTEX(2)"], "{text}");
+    for line in [
+        "T(1) waits for lock.1.2",
+        "T(2) waits for lock.2.1",
+        "MUTEX(1) waits for unlock.1.1",
+        "MUTEX(2) waits for unlock.2.2",
+    ] {
+        assert!(lines.contains(&line), "{line}\n{text}");
+    }
+    assert!(outcomes[1].to_string().ends_with("not allowed; the specification allows b, c"), "{}", outcomes[1]);
+    assert!(outcomes[2].to_string().ends_with("  1  b\n       then for ever\n    2  [a]"), "{}", outcomes[2]);
+    assert!(
+        outcomes[3].to_string().ends_with("    1  b  b -> ..\n       then for ever\n    2  [a]  L, b -> .."),
+        "{}",
+        outcomes[3]
+    );
 }
 
 #[test]

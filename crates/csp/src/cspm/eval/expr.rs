@@ -348,7 +348,8 @@ fn is_data(operator: BinaryOp) -> bool {
     !matches!(operator, BinaryOp::Guard | BinaryOp::Hide | BinaryOp::Interrupt | BinaryOp::Sliding)
 }
 
-/// Division rounds towards minus infinity, as FDR's does.
+/// Division rounds towards minus infinity and a remainder has the sign of the divisor, as the
+/// evaluator of FDR (libcspm) has it.
 fn arithmetic(operator: BinaryOp, first: i64, second: i64, place: SourcePosition) -> Eval {
     let result = match operator {
         BinaryOp::Add => first.checked_add(second),
@@ -358,9 +359,10 @@ fn arithmetic(operator: BinaryOp, first: i64, second: i64, place: SourcePosition
         BinaryOp::Divide => first
             .checked_div(second)
             .map(|quotient| quotient - i64::from(first % second != 0 && (first < 0) != (second < 0))),
-        _ => first.checked_rem(second).map(|rest| match rest != 0 && (rest < 0) != (second < 0) {
-            true => rest + second,
-            false => rest,
+        // The remainder always fits, also where the quotient does not.
+        _ => Some(match first.wrapping_rem(second) {
+            rest if rest != 0 && (rest < 0) != (second < 0) => rest + second,
+            rest => rest,
         }),
     };
     match result {

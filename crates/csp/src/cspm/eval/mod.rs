@@ -23,7 +23,7 @@ use super::ast::{DeclarationKind, Definition, Script};
 use super::scope::{self, Constants};
 use crate::core::step::Resolver;
 use crate::core::{DefId, EventId, Model, ProcId};
-use crate::error::{CheckError, LimitReached, SourceError, SourcePosition};
+use crate::error::{CheckError, LimitReached, SourceError, SourcePosition, StopTest, stop_if};
 use crate::value::{Name, Value};
 
 pub(crate) use builtin::Builtin;
@@ -65,6 +65,7 @@ pub(crate) struct Evaluator<'a> {
     steps: u64,
     depth: usize,
     built: usize,
+    stop: Option<StopTest<'a>>,
 }
 
 /// An evaluator and the model that it adds to.
@@ -74,8 +75,9 @@ pub(crate) struct Evaluation<'e, 'a> {
 }
 
 impl<'a> Evaluator<'a> {
-    /// Reads the declarations. The script must have passed [`scope::check`].
-    pub(crate) fn new(script: &'a Script) -> Evaluator<'a> {
+    /// Reads the declarations. The script must have passed [`scope::check`]. `stop` is asked at each
+    /// expression.
+    pub(crate) fn new(script: &'a Script, stop: Option<StopTest<'a>>) -> Evaluator<'a> {
         let mut definitions: Vec<Vec<&'a Definition>> = Vec::new();
         let mut by_name: FxHashMap<Name, usize> = FxHashMap::default();
         for declaration in &script.declarations {
@@ -104,6 +106,7 @@ impl<'a> Evaluator<'a> {
             steps: 0,
             depth: 0,
             built: 0,
+            stop,
         }
     }
 }
@@ -129,6 +132,7 @@ impl<'a> Evaluation<'_, 'a> {
         if evaluator.steps > STEP_LIMIT {
             return Err(LimitReached::Evaluation { place, limit: STEP_LIMIT, unit: "steps" }.into());
         }
+        stop_if(evaluator.stop, 0)?;
         if evaluator.depth >= DEPTH_LIMIT {
             let limit = DEPTH_LIMIT as u64;
             return Err(LimitReached::Evaluation { place, limit, unit: "nested calls" }.into());

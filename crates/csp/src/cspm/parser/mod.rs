@@ -30,6 +30,16 @@ pub fn parse(source: &str) -> Result<Script, SourceError> {
     Ok(Script { declarations })
 }
 
+/// Parses an expression that stands alone.
+pub(crate) fn parse_expression(source: &str) -> Result<Expression, SourceError> {
+    let mut parser = Parser { tokens: tokens(source)?, at: 0, depth: 0, height: 0, in_sequence: false };
+    let expression = parser.expression(level::OPEN)?;
+    match parser.peek() {
+        Token::End => Ok(expression),
+        _ => Err(parser.unexpected("an operator or the end")),
+    }
+}
+
 pub(crate) struct Parser {
     tokens: Vec<LocatedToken>,
     at: usize,
