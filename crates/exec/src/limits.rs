@@ -98,13 +98,12 @@ const SENTENCES: [(u64, &str); 29] = [
 ];
 
 /// Why states have no keys, in the order of the numbers in [`no_key`].
-const WITHOUT_KEY: [&str; 15] = [
+const WITHOUT_KEY: [&str; 14] = [
     "the run has no snapshot",
     "the kernel's state was changed",
     "something was used that keys do not cover, such as a file",
     "a channel is nearly full",
-    "a timed wait was begun",
-    "time has passed, and clocks are read",
+    "a wait with a time-out was begun, and it is not known what its rounds change",
     "a timer was used",
     "a signal was used",
     "a stream was locked",

@@ -35,12 +35,17 @@
 //!   it does matter how it came there: a state inside such a round has no key.
 //! * What else is known of spin loops is left out. It only grows, and decides which rounds are left
 //!   out.
-//! * The kernel's state, timers, timed waits and named semaphores are left out: a run that has used
-//!   them has no keys from there on. Nor has a state inside an atomic section. Hidden state of the
-//!   C library, such as that of `rand`, is memory.
-//! * Virtual time is left out as long as no thread reads its clock, in any run: then no future
-//!   depends on it. When one does so for the first time, the search starts again, and from then on
-//!   a run in which time has passed has no keys.
+//! * The kernel's state, timers, waits for a queue of descriptors with a time-out, and named
+//!   semaphores are left out: a run that has used them has no keys from there on. Nor has a state
+//!   inside an atomic section. Hidden state of the C library, such as that of `rand`, is memory.
+//! * Virtual time: the clocks of threads and those that they have published at objects, with what
+//!   decides by how much readings advance them ([`virtual_time::digest`]). A clock that can make no
+//!   difference any more is left out. All of it is left out as long as no thread reads its clock,
+//!   in any run: then no future depends on it. When one does so for the first time, the search
+//!   starts again.
+//! * Waits with time-outs: whether the thread may time out once more depends on what its rounds
+//!   have changed since they began. While it is in such a round, its whole past counts
+//!   ([`timeouts::digest`]). Deadlines are what the call holds.
 //!
 //! All threads stand before an operation when a key is made. A thread on a stack of its own making,
 //! or that has entered the runtime by another way than its stubs, has registers that are not known:
@@ -59,7 +64,7 @@ use crate::interpose::io::descriptors::channel;
 use crate::interpose::io::{channels, effects, net, queues, streams};
 use crate::liveness::Frames;
 use crate::restore::undo;
-use crate::sched::timeouts;
+use crate::sched::{timeouts, virtual_time};
 use crate::spinloop::{detector, knowledge};
 use crate::stack_pointers::{self, LiveStack, Pointers};
 use crate::state::{
@@ -91,6 +96,12 @@ impl Entry {
 pub fn holds(value: u64) {
     let held = &mut run().held;
     *held = held.rotate_left(1).wrapping_add(value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+}
+
+/// What the running thread's call has held so far makes no difference to what it does next.
+#[inline(always)]
+pub fn holds_nothing() {
+    run().held = 0;
 }
 
 /// The running thread is in a call that goes on with its arguments, what keys cover and this value,
@@ -183,7 +194,6 @@ fn obstacle() -> Option<u64> {
         (run.used_files, no_key::FILES),
         (run.is_crowded, no_key::CROWDED),
         (run.waits_timed, no_key::TIMED_WAIT),
-        (has_noticeable_time(), no_key::TIME),
         (run.timers.is_used(), no_key::TIMER),
         (run.signals.is_used(), no_key::SIGNAL),
         (run.stream_locks.is_used(), no_key::STREAM),
@@ -202,29 +212,20 @@ fn obstacle() -> Option<u64> {
 /// Why what a thread does next is not known.
 fn obstacle_of(tid: usize) -> Option<u8> {
     let fiber = &run().fibers[tid];
-    let is_followed = !is_live(fiber) || is_fresh(fiber) || is_party(fiber) || entries(tid).is_known;
+    let is_followed = !fiber.is_live() || is_fresh(fiber) || is_party(fiber) || entries(tid).is_known;
     match () {
         () if detector::is_inside_round(tid) => Some(no_key::ROUND),
         () if is_between_accesses(fiber) => Some(no_key::ACCESS),
+        () if !timeouts::is_known(tid) => Some(no_key::TIMED_WAIT),
         () if !is_followed => Some(no_key::CALL),
         () => None,
     }
-}
-
-/// Whether time has passed, and may be read.
-fn has_noticeable_time() -> bool {
-    run().timed && knowledge::are_clocks_read()
 }
 
 /// Whether the thread stands in the middle of a transition. What it does next does not follow from
 /// its operation.
 fn is_between_accesses(fiber: &Fiber) -> bool {
     fiber.status == ThreadStatus::AtAccess
-}
-
-/// Whether the thread can still do something.
-fn is_live(fiber: &Fiber) -> bool {
-    !matches!(fiber.status, ThreadStatus::Ended | ThreadStatus::Exited | ThreadStatus::Failed)
 }
 
 /// Whether the thread has not begun, or has nothing left to do.
@@ -256,6 +257,9 @@ fn key() -> [u64; 2] {
     for rank in 0..run.threads {
         sum.add(2 + rank as u64, u64::from(run.slot_children[rank]));
     }
+    if knowledge::are_clocks_read() {
+        virtual_time::digest(|name, value| sum.add(name, value));
+    }
     queues::digest(|name, value| sum.add(name, value));
     let is_known = net::digest::digest(|name, value| sum.add(name, value))
         && channels::digest(|name, value| sum.add(name, value))
@@ -282,7 +286,7 @@ fn thread(tid: usize) -> u64 {
     };
     let status = status as u64 | u64::from(fiber.joined) << 8 | u64::from(fiber.detached) << 9;
     let hash = words(status, &[u64::from(fiber.slot), u64::from(fiber.children)]);
-    if !is_live(fiber) {
+    if !fiber.is_live() {
         let result = if fiber.joined { 0 } else { fiber.result as u64 };
         // The thread that joins it uses its slot again, and the blocks that it has freed.
         let mapped =
@@ -341,7 +345,7 @@ fn thread(tid: usize) -> u64 {
     // Thread-specific data and affinities lie in tables by run-local numbers, which follow from the
     // order of creation.
     let row = if keys().is_used(tid) || run().has_affinities { 1 + tid as u64 } else { 0 };
-    let hash = words(hash, &[net::digest::of_thread(fiber), timeouts::rests(fiber), row]);
+    let hash = words(hash, &[net::digest::of_thread(fiber), timeouts::rests(fiber), timeouts::digest(tid), row]);
     if is_party(fiber) {
         return hash;
     }
@@ -391,15 +395,15 @@ fn threads() -> (&'static [ThreadMemory], &'static [LiveStack]) {
         let fiber = &run().fibers[tid];
         let (low, high) = fiber.stack;
         let is_of_pool = tid == 0 || process().pool[fiber.slot as usize].stack == fiber.stack;
-        if !is_of_pool && (!is_live(fiber) || !is_whole_pages(fiber.stack)) {
+        if !is_of_pool && (!fiber.is_live() || !is_whole_pages(fiber.stack)) {
             // The program's own memory, which it may use again, and for something else beside.
             continue;
         }
         // The storage of main is elsewhere.
         let storage = fiber.thread_pointer as usize + THREAD_BLOCK;
-        let end = if tid == 0 || storage < high || is_live(fiber) { high } else { storage };
+        let end = if tid == 0 || storage < high || fiber.is_live() { high } else { storage };
         // Nothing is live of a stack whose thread has ended or not begun.
-        let stack = if !is_live(fiber) || is_fresh(fiber) || is_party(fiber) {
+        let stack = if !fiber.is_live() || is_fresh(fiber) || is_party(fiber) {
             LiveStack { live: (high, high), ..LiveStack::NONE }
         } else {
             LiveStack::of(fiber.stack, &entries(tid).registers, fiber.pending.pc)

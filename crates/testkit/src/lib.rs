@@ -8,6 +8,7 @@
 //! Test support: shipped crates must not depend on this crate.
 #![forbid(unsafe_code)]
 
+pub mod clocks;
 mod code;
 pub mod effort;
 pub mod facts;

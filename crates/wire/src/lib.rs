@@ -352,28 +352,26 @@ pub mod no_key {
     pub const FILES: u8 = 3;
     /// A channel holds so much that its bytes say too little.
     pub const CROWDED: u8 = 4;
-    /// A timed wait was begun.
+    /// A wait with a time-out was begun, and it is not known what the thread's round changes.
     pub const TIMED_WAIT: u8 = 5;
-    /// Time has passed, and clocks are read.
-    pub const TIME: u8 = 6;
     /// A timer was used.
-    pub const TIMER: u8 = 7;
+    pub const TIMER: u8 = 6;
     /// A signal was used.
-    pub const SIGNAL: u8 = 8;
+    pub const SIGNAL: u8 = 7;
     /// A stream was locked.
-    pub const STREAM: u8 = 9;
+    pub const STREAM: u8 = 8;
     /// A named semaphore was used.
-    pub const NAMES: u8 = 10;
+    pub const NAMES: u8 = 9;
     /// A thread is inside an atomic section.
-    pub const SECTION: u8 = 11;
+    pub const SECTION: u8 = 10;
     /// A thread is in the middle of a round of busy waiting.
-    pub const ROUND: u8 = 12;
+    pub const ROUND: u8 = 11;
     /// A thread is in the middle of a transition.
-    pub const ACCESS: u8 = 13;
+    pub const ACCESS: u8 = 12;
     /// A thread is in a call of which the runtime does not know what it goes on with.
-    pub const CALL: u8 = 14;
+    pub const CALL: u8 = 13;
     /// Too much memory differs from the root, or what sockets and channels hold is not known.
-    pub const TOO_MUCH: u8 = 15;
+    pub const TOO_MUCH: u8 = 14;
 
     /// The word for a reason, and the thread with its program counter.
     #[must_use]

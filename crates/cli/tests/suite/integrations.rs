@@ -182,6 +182,31 @@ TEST(Suite, Wrong) {
     }
 }
 
+/// The runner reads a clock before and after a test case. The case has no more states for it than
+/// what it tests has.
+#[test]
+fn states_of_a_test_case_are_recognised() {
+    let header = Path::new("/usr/include/gtest/gtest.h");
+    assert!(header.exists(), "GoogleTest is not installed: install the package libgtest-dev");
+    let project = Project::new();
+    let example = "share/examples/gtest";
+    let pool = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases/stateful/timed_by_its_runner.cpp");
+    let head = "#include <gtest/gtest.h>\n#define main runs_all\n#include";
+    let source = format!("{head} \"{}\"\n#undef main\nTEST(Pool, RunsAll) {{ runs_all(); }}\n", pool.display());
+    std::fs::write(project.path(example).join("pool.cpp"), source).unwrap();
+    let flags = ["c++", "-g", "-O1", "-pthread", "-o", "pool", "pool.cpp", "-lgtest_main", "-lgtest"];
+    project.succeed(example, "raddle", &flags);
+    for words in
+        [&["check", "--json", "-", "--quiet"][..], &["check", "--json", "-", "--quiet", "--framework", "gtest"]]
+    {
+        let done = project.succeed(example, "raddle", &[words, &["./pool"]].concat());
+        let report: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
+        let runs = |name: &str| report["stats"][name].as_u64().unwrap_or(0);
+        let all = runs("executions") + runs("matched") + runs("blocked");
+        assert!(runs("executions") > 0 && all < 900, "{}", report["stats"]);
+    }
+}
+
 /// Each framework lists its test cases in its own way, and says in its own words what failed.
 #[test]
 fn other_frameworks_get_verdicts_for_each_test_case() {

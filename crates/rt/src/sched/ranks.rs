@@ -44,6 +44,7 @@ fn add(slot: usize, entry: (usize, usize), nth: u32, rank: usize) -> usize {
     let parent = run.hot.tid as usize;
     let key = mix(run.fibers[parent].key ^ mix(u64::from(nth)));
     let (clock, blocked) = (run.fibers[parent].clock, run.fibers[parent].blocked);
+    let readings = run.fibers[parent].private.readings_before;
     let settings = run.fibers[parent].private.settings.inherited();
     let pool = process().pool[slot];
     // The entry was not used in this run: all other fields are as in `Fiber::UNUSED`.
@@ -53,6 +54,7 @@ fn add(slot: usize, entry: (usize, usize), nth: u32, rank: usize) -> usize {
     fiber.key = key;
     fiber.history = knowledge::first_history(key, entry);
     fiber.clock = clock;
+    fiber.private.readings_before = readings;
     fiber.entry = entry;
     fiber.blocked = blocked;
     fiber.thread_pointer = pool.thread_pointer;

@@ -22,8 +22,9 @@
 //! A second approximation is about loops that yield or sleep: a thread that has done so before many
 //! transitions in a row without progress runs only if no other thread can.
 
+use raddle_vocab::policy::mix;
 use raddle_vocab::{OpKind, Outcome};
-use raddle_wire::{config_flag, limit};
+use raddle_wire::{config_flag, job_flag, limit};
 
 use crate::arch::entry::{Registers, registers};
 use crate::interpose::io::net::party;
@@ -71,6 +72,7 @@ impl View {
         frame_len: 0,
         timeouts: Timeouts {
             pc: 0,
+            is_under_way: false,
             idle: false,
             undisturbed: false,
             quiet: false,
@@ -134,6 +136,8 @@ fn words<'a>(earlier: &'a [u8], later: &'a [u8]) -> impl Iterator<Item = (u64, u
 struct Timeouts {
     /// Return address of the last timed wait, 0 if there was none.
     pc: u64,
+    /// Whether the thread has made no progress since that wait began.
+    is_under_way: bool,
     /// Whether that wait timed out, and the thread has made no progress since.
     idle: bool,
     /// Whether no other thread has accessed an object of the round since the time-out.
@@ -153,7 +157,12 @@ struct Timeouts {
 
 /// The running thread is about to stop before a timed wait that it called at `pc`.
 pub fn entering(pc: u64) {
-    run().waits_timed = true;
+    // Keys of states need to know the past of threads in such rounds.
+    if process().plan.flags & job_flag::KEYS != 0 && process().fold_spins && !run().knows_pasts {
+        knowledge::start_observing();
+    }
+    // Progress of the thread is noted from here on.
+    run().timed = true;
     let view = views(run().hot.tid as usize);
     let wrote = run().hot.wrote;
     let mine = &view.timeouts;
@@ -175,6 +184,7 @@ pub fn entering(pc: u64) {
         mine.len = 0;
     }
     mine.pc = pc;
+    mine.is_under_way = true;
     mine.idle = false;
 }
 
@@ -217,12 +227,11 @@ const TIME: ReadVerdict = ReadVerdict::failed_round(2, false);
 
 /// The running thread's timed wait has timed out, at this moment of its clock or later.
 pub fn timed_out(op: &AnnouncedOp, deadline: u64) {
-    run().waits_timed = true;
     virtual_time::not_before(deadline);
     note_yield();
     note_rest();
     let mine = &mut views(run().hot.tid as usize).timeouts;
-    mine.idle = true;
+    (mine.is_under_way, mine.idle) = (true, true);
     mine.undisturbed = true;
     if mine.rounds > 0 {
         virtual_time::slept(virtual_time::DAY);
@@ -340,6 +349,34 @@ pub fn rests(fiber: &Fiber) -> u64 {
     u64::from(fiber.private.rests.min(RESTS + 1)) << 1 | u64::from(run().is_over)
 }
 
+/// Whether [`digest`] covers what later behaviour depends on of the thread's timed waits: while it
+/// is in a round of them, its past has to be known.
+pub fn is_known(tid: usize) -> bool {
+    run().knows_pasts || !views(tid).timeouts.is_under_way
+}
+
+/// What later behaviour depends on of the thread's timed waits: whether the present one may time
+/// out, and, while the thread is in a round of them, whether it is one without an effect. That is
+/// a function of the thread's past, as all verdicts are ([`knowledge::key`]).
+pub fn digest(tid: usize) -> u64 {
+    let View { registers, stack, frame, stack_len, frame_len, timeouts } = views(tid);
+    let hash_of = |start: u64, words: &[u64]| words.iter().fold(start, |hash, &word| mix(hash ^ word));
+    let is_held = timeouts.spent && timeouts.undisturbed;
+    let objects = &timeouts.objects[..timeouts.len.into()];
+    if !timeouts.is_under_way {
+        return if is_held { hash_of(1, objects) } else { 0 };
+    }
+    let flags = [timeouts.idle, timeouts.undisturbed, timeouts.quiet, timeouts.spent];
+    let flags = flags.iter().fold(1, |all, &flag| all << 1 | u64::from(flag));
+    let counts = [timeouts.pc, flags, u64::from(timeouts.rounds.min(2)), u64::from(timeouts.steps)];
+    let hash = hash_of(hash_of(2, &counts), objects);
+    let Fiber { history, values, .. } = run().fibers[tid];
+    let hash = hash_of(hash, &[history, values, registers.sp, registers.rest]);
+    let hash = hash_of(hash, &registers.saved);
+    let bytes = stack[..*stack_len].chunks_exact(8).chain(frame[..*frame_len].chunks_exact(8));
+    bytes.fold(hash, |hash, bytes| mix(hash ^ u64::from_le_bytes(*bytes.first_chunk().unwrap_or(&[0; 8]))))
+}
+
 /// Whether the run is over but for what time alone brings about, and the thread has slept enough.
 fn has_rested(tid: usize) -> bool {
     run().is_over && run().fibers[tid].private.rests > RESTS
@@ -416,7 +453,7 @@ pub fn progress() {
 fn forget_rounds() {
     let mine = &mut run().me().private;
     let timeouts = &mut views(run().hot.tid as usize).timeouts;
-    (timeouts.idle, timeouts.quiet) = (false, false);
+    (timeouts.is_under_way, timeouts.idle, timeouts.quiet) = (false, false, false);
     mine.readings = 0;
     mine.stalled = 0;
 }

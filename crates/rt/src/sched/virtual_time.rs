@@ -5,10 +5,17 @@
 //!
 //! So what a thread reads depends on its own past and on operations that happen before, never on
 //! the order of independent ones. All clocks of the system that tell the time start at [`EPOCH`].
+//!
+//! By how much a reading advances the clock depends on the readings that happen before, and they
+//! are counted as the time is: along the longest chain of them. A count of each thread's own would
+//! tell states apart that differ only in which thread has made how many.
+
+use raddle_vocab::OpKind;
+use raddle_vocab::policy::mix;
 
 use crate::sched::timeouts;
 use crate::spinloop::knowledge;
-use crate::state::run;
+use crate::state::{Fiber, run};
 use crate::state_key;
 
 /// Start of virtual time, in nanoseconds.
@@ -18,7 +25,7 @@ pub const SECOND: u64 = 1_000_000_000;
 /// Nanoseconds of a day.
 pub const DAY: u64 = 86_400 * SECOND;
 
-/// Objects whose clocks are known, at most; beyond, objects share an entry.
+/// Objects whose clocks are known, at most; beyond, objects share one.
 const ENTRIES: usize = 512;
 /// Entries that are probed for one object.
 const PROBES: usize = 16;
@@ -27,34 +34,89 @@ const TICK: u64 = 1_037;
 /// Readings without progress of the thread after which each advances the clock by [`GROWTH`] times
 /// as much as the last. So a loop that waits for a certain time ends after a few rounds.
 const PATIENCE: u32 = 3;
-/// Readings after each of which a tick is [`GROWTH`] times as long, whether the thread makes
-/// progress or not: a loop that wakes others until a certain time ends, too.
+/// Readings in a chain after each of which a tick is [`GROWTH`] times as long, whether the thread
+/// makes progress or not: a loop that wakes others until a certain time ends, too.
 const LONG_PATIENCE: u32 = 256;
 const GROWTH: u64 = 16;
+/// How often a tick grows, at most.
+const MOST_GROWTH: u32 = 16;
 const LARGEST_TICK: u64 = 3_600 * SECOND;
 
-/// Clocks that threads published at objects.
+/// What a thread knows of time.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Time {
+    /// Its clock.
+    clock: u64,
+    /// Clock readings that happen before, in the longest chain of them.
+    readings: u32,
+}
+
+impl Time {
+    const START: Time = Time { clock: 0, readings: 0 };
+    const END: Time = Time { clock: u64::MAX, readings: u32::MAX };
+
+    fn of(fiber: &Fiber) -> Time {
+        Time { clock: fiber.clock, readings: fiber.private.readings_before }
+    }
+
+    /// The least that is not before either.
+    fn or_later(self, other: Time) -> Time {
+        Time { clock: self.clock.max(other.clock), readings: self.readings.max(other.readings) }
+    }
+
+    /// The greatest that is not behind either.
+    fn or_earlier(self, other: Time) -> Time {
+        Time { clock: self.clock.min(other.clock), readings: self.readings.min(other.readings) }
+    }
+
+    fn digest(self) -> u64 {
+        mix(self.clock ^ mix(u64::from(self.readings)))
+    }
+}
+
+/// Lets the thread be at this time, if it is not further.
+fn join(fiber: &mut Fiber, time: Time) {
+    let joined = Time::of(fiber).or_later(time);
+    (fiber.clock, fiber.private.readings_before) = (joined.clock, joined.readings);
+}
+
+/// Times that threads published at objects.
 pub struct PublishedClocks {
     /// Whether any was.
     used: bool,
-    /// Key of the object (0: free) and clock.
-    entries: [(u64, u64); ENTRIES],
+    /// Key of the object (0: free) and time.
+    entries: [(u64, Time); ENTRIES],
+    /// Of objects for which there was no room. They may see each other's times, which is late but
+    /// never early.
+    others: Time,
 }
 
 impl PublishedClocks {
     /// No clock was published.
     pub const fn new() -> Self {
-        PublishedClocks { used: false, entries: [(0, 0); ENTRIES] }
+        PublishedClocks { used: false, entries: [(0, Time::START); ENTRIES], others: Time::START }
     }
 
-    /// The entry of a key, or the one that it would get.
-    fn find(&mut self, key: u64) -> &mut (u64, u64) {
+    /// The number of the entry of a key, or of the one that it would get; `None` if there is no
+    /// room for it.
+    fn find(&self, key: u64) -> Option<usize> {
         let first = (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize;
         let mut places = (0..PROBES).map(|probe| (first + probe) % ENTRIES);
-        let at = places.find(|&at| self.entries[at].0 == 0 || self.entries[at].0 == key);
-        // A full table: objects that share an entry may see each other's clocks, which is late but
-        // never early.
-        &mut self.entries[at.unwrap_or(first % ENTRIES)]
+        places.find(|&at| self.entries[at].0 == 0 || self.entries[at].0 == key)
+    }
+
+    /// What was published at an object.
+    fn at(&self, key: u64) -> Time {
+        self.find(key).map_or(self.others, |at| self.entries[at].1)
+    }
+
+    fn publish(&mut self, key: u64, time: Time) {
+        self.used = true;
+        let Some(at) = self.find(key) else {
+            self.others = self.others.or_later(time);
+            return;
+        };
+        self.entries[at] = (key, self.entries[at].1.or_later(time));
     }
 }
 
@@ -68,11 +130,8 @@ pub fn publish(key: u64) {
 
 #[cold]
 fn leave(key: u64) {
-    let clock = run().me().clock;
-    let clocks = &mut run().clocks;
-    clocks.used = true;
-    let entry = clocks.find(key);
-    *entry = (key, entry.1.max(clock));
+    let time = Time::of(run().me());
+    run().clocks.publish(key, time);
 }
 
 /// Takes over the clock that was published at the object.
@@ -85,8 +144,8 @@ pub fn observe(key: u64) {
 
 #[cold]
 fn take(key: u64) {
-    let left = run().clocks.find(key).1;
-    not_before(left);
+    let left = run().clocks.at(key);
+    join(run().me(), left);
 }
 
 /// The running thread's clock shows at least this.
@@ -97,9 +156,59 @@ pub fn not_before(clock: u64) {
 
 /// What the other thread does next happens after this.
 pub fn hand_to(tid: usize) {
-    let clock = run().me().clock;
-    let other = &mut run().fibers[tid];
-    other.clock = other.clock.max(clock);
+    let time = Time::of(run().me());
+    join(&mut run().fibers[tid], time);
+}
+
+/// What the running thread does next happens after all that the other one has done.
+pub fn take_from(tid: usize) {
+    let time = Time::of(&run().fibers[tid]);
+    join(run().me(), time);
+}
+
+/// What the thread knows of time at least when it goes on: an acquisition takes over what was
+/// published, before the program can notice anything.
+fn ahead_of(fiber: &Fiber) -> Time {
+    let op = &fiber.pending;
+    let acquired = match op.kind {
+        OpKind::Lock => op.obj,
+        OpKind::CondReacquire => op.arg,
+        _ => return Time::of(fiber),
+    };
+    Time::of(fiber).or_later(run().clocks.at(acquired))
+}
+
+/// Adds what the future of the run depends on of virtual time, by names, to the key of the state.
+///
+/// What is not behind any thread that can still do something makes no difference: times are only
+/// ever joined, and each of these threads, and each that it creates, is at least there.
+pub fn digest(mut add: impl FnMut(u64, u64)) {
+    const OF_THREAD: u64 = 0x7468_7265 << 24;
+    const OF_OBJECT: u64 = 0x6f62_6a65 << 24;
+    let run = run();
+    let fibers = &run.fibers[..run.threads];
+    let live = fibers.iter().filter(|fiber| fiber.is_live());
+    let known_to_all = live.fold(Time::END, |least, fiber| least.or_earlier(ahead_of(fiber)));
+    for fiber in fibers {
+        let readings = fiber.private.readings.min(PATIENCE + MOST_GROWTH);
+        let (time, readings) = match fiber.is_live() {
+            true => (ahead_of(fiber), readings),
+            // A thread may still join it.
+            false if !fiber.joined => (Time::of(fiber).or_later(known_to_all), 0),
+            false => continue,
+        };
+        add(mix(fiber.key ^ OF_THREAD), mix(time.digest() ^ u64::from(readings)));
+    }
+    if run.clocks.used {
+        let mut add_published = |key: u64, time: Time| {
+            let time = time.or_later(known_to_all);
+            if time != known_to_all {
+                add(mix(key ^ OF_OBJECT), time.digest());
+            }
+        };
+        run.clocks.entries.iter().for_each(|&(key, time)| add_published(key, time));
+        add_published(0, run.clocks.others);
+    }
 }
 
 /// What the program does next may depend on the time.
@@ -116,7 +225,9 @@ pub fn read() -> u64 {
     let me = run().me();
     me.private.readings = me.private.readings.saturating_add(1);
     me.private.all_readings = me.private.all_readings.saturating_add(1);
-    let further = me.private.readings.saturating_sub(PATIENCE).max(me.private.all_readings / LONG_PATIENCE).min(16);
+    me.private.readings_before = me.private.readings_before.saturating_add(1);
+    let further = me.private.readings.saturating_sub(PATIENCE).max(me.private.readings_before / LONG_PATIENCE);
+    let further = further.min(MOST_GROWTH);
     let tick = TICK.saturating_mul(GROWTH.saturating_pow(further)).min(LARGEST_TICK);
     me.clock = me.clock.saturating_add(tick);
     let now = me.clock;

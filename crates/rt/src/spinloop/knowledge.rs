@@ -70,6 +70,9 @@ pub fn begin_run() {
     let run = run();
     let seen = knowledge().seen.load(Relaxed) != 0;
     run.watches_early = has_idle_places();
+    if !process().resumed {
+        run.knows_pasts = seen;
+    }
     if seen != run.hot.hashing {
         run.hot.hashing = seen;
         run.fibers[..run.threads].iter_mut().for_each(|fiber| fiber.read_history = ReadHistory::EMPTY);

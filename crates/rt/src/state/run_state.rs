@@ -228,6 +228,11 @@ impl Fiber {
         dump: false,
         private: ThreadPrivate::NEW,
     };
+
+    /// Whether the thread can still do something.
+    pub fn is_live(&self) -> bool {
+        !matches!(self.status, ThreadStatus::Ended | ThreadStatus::Exited | ThreadStatus::Failed)
+    }
 }
 
 /// The sets that a thread can be in, by what is known of whether it can step.
@@ -286,12 +291,14 @@ pub struct RunState {
     pub at_spin_reads: u32,
     /// The thread to go back to after a stack was dumped.
     pub dump_for: u16,
-    /// Whether a thread has timed out, slept, yielded or read its clock.
+    /// Whether a thread has waited with a time-out, slept, yielded or read its clock.
     pub timed: bool,
     /// Whether a thread has read its clock or set a timer.
     pub observes_time: bool,
-    /// Whether a thread has waited with a time-out.
+    /// Whether a thread has waited for descriptors of a queue with a time-out.
     pub waits_timed: bool,
+    /// Whether the pasts of threads were hashed from the start of the run on.
+    pub knows_pasts: bool,
     /// Whether the call under way, which is input or output to the search, uses memory only.
     pub uses_memory_only: bool,
     /// Whether the running thread goes on with what is held and what the call was given
@@ -420,6 +427,7 @@ impl RunState {
             timed: false,
             observes_time: false,
             waits_timed: false,
+            knows_pasts: false,
             uses_memory_only: false,
             goes_on: false,
             is_over: false,

@@ -83,6 +83,9 @@ pub struct ThreadPrivate {
     pub readings: u32,
     /// Clock readings.
     pub all_readings: u32,
+    /// Clock readings of all threads that happen before what it does next, in the longest chain of
+    /// them.
+    pub readings_before: u32,
     /// Keys for thread-specific data that it has created.
     pub keys: u32,
     /// Random words that it has been given.
@@ -199,6 +202,7 @@ impl ThreadPrivate {
         watch_known_from: 0,
         readings: 0,
         all_readings: 0,
+        readings_before: 0,
         keys: 0,
         random_words: 0,
         pending_signals: 0,

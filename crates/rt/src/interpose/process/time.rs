@@ -14,6 +14,7 @@ use crate::sched::controller::note_limit;
 use crate::sched::virtual_time::{self, EPOCH, SECOND};
 use crate::sched::{self, timeouts};
 use crate::state::{ThreadStatus, controlled, process, run};
+use crate::state_key;
 use crate::syscall::libc_real::real;
 use crate::syscall::set_errno;
 
@@ -64,6 +65,7 @@ fn sleep_for(nanoseconds: u64, pc: u64) {
     virtual_time::slept(nanoseconds);
     crate::interpose::process::timers::after_sleep();
     timeouts::time_passes(pc);
+    state_key::holds_nothing();
 }
 
 /// The running thread sleeps although the process has exited. It goes on as it could have done

@@ -440,7 +440,7 @@ fn finish_join(tid: usize, result: *mut usize, pc: u64) -> i32 {
 
 /// Everything that the thread did happens before what the running one does next.
 fn acquire_from(tid: usize) {
-    virtual_time::not_before(run().fibers[tid].clock);
+    virtual_time::take_from(tid);
     heap::inherit(tid, run().hot.tid as usize);
 }
 
