@@ -1,4 +1,4 @@
-//! What somebody stumbles over who has not seen raddle before.
+//! What a new user of raddle stumbles over.
 
 use serde_json::Value;
 
@@ -153,8 +153,8 @@ int main(void) {
     assert!(done.stdout.contains("leave --strategy random out") && !done.stdout.contains("pct"), "{}", done.all());
 }
 
-/// A place in raddle's runtime is none of the program's: the destructor of a static object ends with
-/// a jump, and returns to there.
+/// A place in raddle's runtime is none of the program's: the destructor of a static object ends
+/// with a jump, and returns to there.
 #[test]
 fn no_place_lies_in_the_runtime() {
     let place = Place::new();
