@@ -283,6 +283,10 @@ impl TargetArgs {
         if let Some(directory) = self.cwd.as_deref().filter(|directory| !directory.is_dir()) {
             return Err(CommandError(format!("{}: there is no such directory (--cwd)", directory.display())));
         }
+        // An agent says by itself what it offers.
+        if self.remote.target.is_none() && program.path().is_dir() {
+            return Err(crate::check::build::is_a_directory(program.path()));
+        }
         let program = self.remote.place(program)?;
         let program = program.env(self.env.clone()).directory(self.cwd.clone());
         let program = program.args(args).stdin(self.stdin.clone());

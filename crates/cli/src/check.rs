@@ -206,6 +206,10 @@ pub fn check_with(
     let printer = Printer::new(args, &input.name()).part(part);
     let run = ReportBundle { traces: load_traces(&directory, &report.findings), report };
     write_reports(args, &run)?;
+    if part.is_none_or(|part| !part.is_first_pass || is_decided(&run.report)) {
+        printer.findings(&run);
+        printer.summary(&run.report, &directory);
+    }
     // From now on nothing can be lost.
     let saved = match journal {
         Some(journal) if can_go_on(&run.report) => Some(journal).filter(|path| path.join(durable::JOURNAL).exists()),
@@ -216,10 +220,6 @@ pub fn check_with(
         }
         None => None,
     };
-    if part.is_none_or(|part| !part.is_first_pass || is_decided(&run.report)) {
-        printer.findings(&run);
-        printer.summary(&run.report, &directory);
-    }
     if let Some(saved) = saved.filter(|_| !args.shown.quiet) {
         tell_saved(&saved);
     }

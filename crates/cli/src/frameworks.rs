@@ -380,8 +380,8 @@ fn junit_of(program: &str, tests: &[TestRun], reports: &[Option<Report>]) -> Str
     junit::suite(program, &cases)
 }
 
-/// A run of test cases that was kept as a suite, with a verdict for each of them. What is not in the
-/// reports of the single cases is taken from that of the run.
+/// A run of test cases that was kept as a suite, with a verdict for each of them. What is not in
+/// the reports of the single cases is taken from that of the run.
 pub fn junit_of_run(run: &Report, directory: &Path) -> String {
     let of_case = |test: &TestVerdict| {
         // The name comes from a file: it leads nowhere else.

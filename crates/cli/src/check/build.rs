@@ -62,7 +62,6 @@ impl Input {
             Input::Program(_) if compiler.is_some() || cflags.is_some() => {
                 Err(CommandError("--compiler and --cflags are for source files, not for programs".into()))
             }
-            Input::Program(path) if path.is_dir() => Err(not_a_directory(path)),
             Input::Program(path) => Ok(Program::new(path)),
             Input::Sources(files) => {
                 let sources = Sources::new(files.iter().cloned()).compiler(compiler).cflags(cflags);
@@ -73,7 +72,7 @@ impl Input {
 }
 
 /// What to name instead of a directory.
-fn not_a_directory(path: &Path) -> CommandError {
+pub fn is_a_directory(path: &Path) -> CommandError {
     let (name, is_cmake) = (path.display(), path.join("CMakeCache.txt").is_file());
     let is_ctest = is_cmake && path.join(BUILD_WITH_TESTS).is_file();
     CommandError(match (is_ctest, is_cmake || path.join("build.ninja").is_file()) {
@@ -106,7 +105,7 @@ mod tests {
     #[test]
     fn a_directory_is_no_program() {
         let place = tempfile::tempdir().unwrap();
-        let said = || not_a_directory(place.path()).0;
+        let said = || is_a_directory(place.path()).0;
         assert!(said().ends_with("is a directory: name a program or source files"), "{}", said());
         std::fs::write(place.path().join("CMakeCache.txt"), "").unwrap();
         assert!(said().ends_with("is a build directory: name a program in it"), "{}", said());

@@ -1,11 +1,12 @@
 //! Findings and verdict of a check, for people.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::Path;
 
 use raddle_engine::directory::ROOT;
 use raddle_engine::runs::find_witness;
-use raddle_model::finding::{Report, Verdict};
+use raddle_model::finding::{Finding, Report, Verdict};
 use raddle_report::annotated::AnnotatedTrace;
 use raddle_report::bundle::ReportBundle;
 use raddle_report::text::{self, SourceCache};
@@ -62,7 +63,7 @@ impl Printer {
             Some(ReportForm::Gcc) => self.print(&lines::gcc(run)),
             Some(ReportForm::Github) => self.print(&lines::github(run)),
             None => {
-                let run = &named_apart(run);
+                let run = named_apart(run);
                 for (group, trace) in run.groups() {
                     let timeline = trace.map(AnnotatedTrace::timeline);
                     self.print(&format!("{}\n", text::group(&group, timeline.as_ref(), &self.sources, self.width)));
@@ -102,15 +103,20 @@ impl Printer {
 
 /// The run with findings whose commands name their files where the id alone would mean another one:
 /// that of a check that has ended meanwhile.
-fn named_apart(run: &ReportBundle) -> ReportBundle {
-    let mut run = run.clone();
-    for finding in &mut run.report.findings {
-        let Some(witness) = finding.witness.as_deref().filter(|path| path.starts_with(ROOT)) else { continue };
-        let is_meant =
-            find_witness(Path::new(&finding.id), Path::new(ROOT)).is_ok_and(|path| path == Path::new(witness));
-        if !is_meant && !finding.id.contains('/') {
-            finding.witness = Some(format!("./{witness}"));
-        }
+fn named_apart(run: &ReportBundle) -> Cow<'_, ReportBundle> {
+    let name = |finding: &Finding| {
+        let witness = finding.witness.as_deref().filter(|path| path.starts_with(ROOT))?;
+        let meant = find_witness(Path::new(&finding.id), Path::new(ROOT));
+        let is_meant = finding.id.contains('/') || meant.is_ok_and(|path| path == Path::new(witness));
+        (!is_meant).then(|| format!("./{witness}"))
+    };
+    let names: Vec<Option<String>> = run.report.findings.iter().map(name).collect();
+    if names.iter().all(Option::is_none) {
+        return Cow::Borrowed(run);
     }
-    run
+    let mut run = run.clone();
+    for (finding, name) in run.report.findings.iter_mut().zip(names) {
+        finding.witness = name.or(finding.witness.take());
+    }
+    Cow::Owned(run)
 }

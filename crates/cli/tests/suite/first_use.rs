@@ -1,5 +1,6 @@
-//! What somebody stumbles over who has not seen raddle before.
+//! What a new user of raddle stumbles over.
 
+use raddle_testkit::effort::is_more;
 use serde_json::Value;
 
 use crate::common::{Done, Place};
@@ -153,8 +154,8 @@ int main(void) {
     assert!(done.stdout.contains("leave --strategy random out") && !done.stdout.contains("pct"), "{}", done.all());
 }
 
-/// A place in raddle's runtime is none of the program's: the destructor of a static object ends with
-/// a jump, and returns to there.
+/// A place in raddle's runtime is none of the program's: the destructor of a static object ends
+/// with a jump, and returns to there.
 #[test]
 fn no_place_lies_in_the_runtime() {
     let place = Place::new();
@@ -224,4 +225,41 @@ fn a_replay_says_that_the_finding_did_not_occur() {
     assert_ne!(replay.code(), Some(1), "{}", replay.all());
     assert!(replay.stdout.contains("r1 did not occur"), "{}", replay.all());
     assert!(!replay.stdout.contains("no longer feasible"), "{}", replay.all());
+}
+
+/// The watchdog ends each run behind its patience of ten seconds: not many of them are made where a
+/// thread goes on for ever without an operation, and the finding says where that is.
+#[test]
+fn a_loop_without_operations_ends_the_check() {
+    if !is_more() {
+        return;
+    }
+    let spin = "static void *spin(void *p) {\n  for (;;)\n    __asm__ volatile(\"\" ::\"r\"(p));\n}\n";
+    let alone = format!("{spin}int main(void) {{ spin(0); }}\n");
+    let with_others = format!(
+        "{spin}#include <pthread.h>\nstatic pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;\n\
+         static void *use(void *p) {{ pthread_mutex_lock(&m); pthread_mutex_unlock(&m); return p; }}\n\
+         int main(void) {{\n\
+           pthread_t a, b, c;\n\
+           pthread_create(&a, 0, spin, 0); pthread_create(&b, 0, use, 0); pthread_create(&c, 0, use, 0);\n\
+           pthread_join(b, 0); pthread_join(c, 0); pthread_join(a, 0);\n\
+           return 0;\n\
+         }}\n"
+    );
+    for (name, source, most, thread) in [("alone", alone, 1, "T0"), ("with_others", with_others, 3, "T1")] {
+        let place = Place::new();
+        let file = format!("{name}.c");
+        let done = checked(&place, &file, &source, &["--cflags", "-O0"], 1);
+        let words = format!("{thread} goes on for ever without an operation in spin at {file}:");
+        assert!(done.stdout.contains(&words), "{words}: {}", done.all());
+        let report: Value = serde_json::from_str(&place.raddle(["report", name, "--format", "json"]).stdout).unwrap();
+        assert_eq!(report["reason"]["code"], "hang", "{report:#}");
+        assert_eq!(report["findings"].as_array().unwrap().len(), 1, "{report:#}");
+        let access = &report["findings"][0]["accesses"][0];
+        assert_eq!((&access["thread"], &access["place"]["function"]), (&thread.into(), &"spin".into()), "{access:#}");
+        assert!(matches!(access["place"]["line"].as_u64(), Some(2 | 3)), "{access:#}");
+        let stats = &report["stats"];
+        assert_eq!(stats["executions"], 0, "{stats:#}");
+        assert!(stats["cut"].as_u64().unwrap() <= most, "{stats:#}");
+    }
 }

@@ -3,9 +3,9 @@
 //!
 //! [`collect`] drives the rest: [`closure`] picks the events that a finding needs, [`order`] puts
 //! them in an order with few preemptions, [`witness`] runs them by [`confirm`], [`fewer`] looks for
-//! another execution where that leaves many preemptions, [`builder`] and [`message`] put the result
-//! into words. [`seen`] says which defects show at all. [`behind`] and [`groups`] tell which findings
-//! follow from others, [`orders`] whether memory orders matter that are not seen.
+//! another execution where that leaves many preemptions, [`builder`] and [`message`] put the
+//! result into words. [`seen`] says which defects show at all. [`behind`] and [`groups`] tell which
+//! findings follow from others, [`orders`] whether memory orders matter that are not seen.
 
 pub mod behind;
 pub mod builder;

@@ -26,8 +26,8 @@ pub(crate) fn place_short(place: &Place) -> Option<String> {
     })
 }
 
-/// The commands that run the schedule of a finding again, without and with the debugger, which takes
-/// no program over that an agent runs.
+/// The commands that run the schedule of a finding again, without and with the debugger, which
+/// takes no program over that an agent runs.
 pub(crate) fn replays(finding: &Finding, name: &str) -> Vec<String> {
     match &finding.target {
         Some(agent) => vec![format!("replay {name} --target {}", clean(agent))],
