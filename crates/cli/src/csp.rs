@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
 use raddle_csp::cspm::{AssertOutcome, AssertionVerdict, check_each};
-use raddle_csp::{CheckError, LimitReached, Limits, StopCause, cspm};
+use raddle_csp::{CheckError, CheckStop, LimitReached, Limits, cspm};
 use raddle_engine::text_file;
 use raddle_exec::interrupt;
 
@@ -77,7 +77,7 @@ pub fn draw(args: &CspDrawArgs) -> CommandResult {
     Ok(exit_codes::OPEN)
 }
 
-fn limits<'a>(max_states: u64, stop: &'a (dyn Fn() -> Option<StopCause> + Sync)) -> Limits<'a> {
+fn limits<'a>(max_states: u64, stop: &'a (dyn Fn() -> Option<CheckStop> + Sync)) -> Limits<'a> {
     let number = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
     let cells = number(max_states.saturating_mul(CELLS_PER_STATE)).max(1_000_000);
     Limits { states: number(max_states), cells, stop: Some(stop) }
@@ -122,12 +122,12 @@ impl Brake {
         Ok(Brake { cause })
     }
 
-    fn cause(&self) -> Option<StopCause> {
+    fn cause(&self) -> Option<CheckStop> {
         match self.cause.load(Ordering::Relaxed) {
             0 => None,
-            1 => Some(StopCause::Interrupt),
-            2 => Some(StopCause::Time),
-            _ => Some(StopCause::Memory),
+            1 => Some(CheckStop::Interrupt),
+            2 => Some(CheckStop::Time),
+            _ => Some(CheckStop::Memory),
         }
     }
 }
@@ -143,9 +143,9 @@ fn resident() -> u64 {
 /// What to do about a limit that was reached.
 fn advice(limit: &LimitReached) -> &'static str {
     match limit {
-        LimitReached::Stopped { cause: StopCause::Time, .. } => "a longer --time-limit may decide it",
-        LimitReached::Stopped { cause: StopCause::Memory, .. } => "a larger --memory-limit may decide it",
-        LimitReached::Stopped { cause: StopCause::Interrupt, .. } => "it was interrupted",
+        LimitReached::Stopped { cause: CheckStop::Time, .. } => "a longer --time-limit may decide it",
+        LimitReached::Stopped { cause: CheckStop::Memory, .. } => "a larger --memory-limit may decide it",
+        LimitReached::Stopped { cause: CheckStop::Interrupt, .. } => "it was interrupted",
         LimitReached::States { .. } | LimitReached::Cells { .. } => {
             "a larger --max-states may decide it, if the state space is finite"
         }

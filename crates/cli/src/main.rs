@@ -9,6 +9,7 @@ mod cluster;
 mod command_line;
 mod config;
 mod csp;
+mod csp_args;
 mod demo;
 mod doctor;
 mod error;

@@ -30,11 +30,17 @@ const WIDTH: usize = 110;
 /// Runs the command.
 pub fn run(args: &PredictArgs) -> CommandResult {
     match trace_file(&args.inputs)? {
-        Some(path) => {
-            args.target.remote.accept(&[(true, "a trace")])?;
-            on_trace(args, path)
-        }
-        None => on_program(args),
+        Some(path) => match &args.confirm {
+            Some(program) => on_program(args, std::slice::from_ref(program), Some(path)),
+            None => {
+                args.target.remote.accept(&[(true, "a trace")])?;
+                on_trace(args, path)
+            }
+        },
+        None if args.confirm.is_some() => Err(CommandError(
+            "--confirm is for predictions of a trace (TRACE.std); those of a program are confirmed without it".into(),
+        )),
+        None => on_program(args, &args.inputs, None),
     }
 }
 
@@ -61,16 +67,21 @@ fn options(args: &PredictArgs) -> PredictorOptions {
     }
 }
 
-fn on_program(args: &PredictArgs) -> CommandResult {
+/// Predicts on a program, or on a trace whose predictions the program is to confirm.
+fn on_program(args: &PredictArgs, inputs: &[PathBuf], trace: Option<&Path>) -> CommandResult {
     interrupt::install()?;
-    let input = Input::of(&args.inputs)?;
+    let input = Input::of(inputs)?;
     args.target.remote.accept(&[(input.is_sources(), "a source file")])?;
     let directory = args.out.clone().unwrap_or_else(|| usual_directory(&input.name()));
     RunDirectory::create(&directory)?;
     let known = Known::new(&input.name(), &args.args, ["predict", "sync", "all"], MemoryModel::Sc);
     let last_resort = watch(args, &known, Some(&directory));
     let program = args.target.apply(input.program(&args.build, &directory)?, &args.args)?;
-    let predictor = Predictor::new(program).options(options(args)).directory(&directory);
+    let predictor = match trace {
+        Some(trace) => Predictor::of_trace_and_program(trace, program),
+        None => Predictor::new(program),
+    };
+    let predictor = predictor.options(options(args)).directory(&directory);
     let mut display = Display { known };
     let predicted = predictor.export(args.export.clone()).run(&mut display)?;
     last_resort.stand_down();

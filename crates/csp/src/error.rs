@@ -84,7 +84,7 @@ pub enum LimitReached {
     #[error("{cause} after {explored} states")]
     Stopped {
         /// Why.
-        cause: StopCause,
+        cause: CheckStop,
         /// How many states were fully explored.
         explored: usize,
     },
@@ -92,7 +92,7 @@ pub enum LimitReached {
 
 /// Why a caller asks a check to stop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum StopCause {
+pub enum CheckStop {
     /// Its time is over.
     Time,
     /// It uses more memory than it may.
@@ -101,18 +101,18 @@ pub enum StopCause {
     Interrupt,
 }
 
-impl fmt::Display for StopCause {
+impl fmt::Display for CheckStop {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
-            StopCause::Time => "the time limit was reached",
-            StopCause::Memory => "the memory limit was reached",
-            StopCause::Interrupt => "interrupted",
+            CheckStop::Time => "the time limit was reached",
+            CheckStop::Memory => "the memory limit was reached",
+            CheckStop::Interrupt => "interrupted",
         })
     }
 }
 
 /// Asked often and from deep inside: it must be cheap.
-pub type StopTest<'a> = &'a (dyn Fn() -> Option<StopCause> + Sync + 'a);
+pub type StopTest<'a> = &'a (dyn Fn() -> Option<CheckStop> + Sync + 'a);
 
 /// The error if `test` wants to stop.
 pub(crate) fn stop_if(test: Option<StopTest<'_>>, explored: usize) -> Result<(), LimitReached> {

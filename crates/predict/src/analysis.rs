@@ -37,7 +37,8 @@ impl Default for Budget {
 
 impl Budget {
     /// Whether the time is up.
-    pub(crate) fn is_over(&self) -> bool {
+    #[must_use]
+    pub fn is_over(&self) -> bool {
         self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 }

@@ -10,7 +10,8 @@
 //!    reorderings in which a read would see another value.
 //! 4. [`model`] is the CSP model of a variable and two threads (Carril and Tichy), with its
 //!    refinement check. [`checks`] compares its verdicts with those of the search.
-//! 5. [`session`] forces the reordering on a [`raddle_model::Target`] and analyses the runs that
+//! 5. [`confirm`] makes a program follow the order of a counterexample from a trace ([`guide`]).
+//! 6. [`session`] forces the reordering on a [`raddle_model::Target`] and analyses the runs that
 //!    result.
 #![forbid(unsafe_code)]
 
@@ -18,8 +19,10 @@ pub mod analysis;
 pub mod candidates;
 pub mod checks;
 pub mod closure;
+pub mod confirm;
 pub mod cycles;
 mod flips;
+pub mod guide;
 pub mod label;
 mod lockset;
 pub mod model;

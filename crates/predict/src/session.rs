@@ -35,9 +35,9 @@ use crate::search::ReorderedEvent;
 use crate::trace::{ObservedTrace, Tid};
 
 /// Attempts to confirm one candidate.
-const MOST_ATTEMPTS: usize = 24;
+pub(crate) const MOST_ATTEMPTS: usize = 24;
 /// Candidates that are decided together before they are confirmed.
-const AT_ONCE: usize = 64;
+pub(crate) const AT_ONCE: usize = 64;
 /// Runs of one round that only look for new paths.
 const MOST_PATHS: usize = 2_000;
 
@@ -236,8 +236,10 @@ struct Session<'a> {
 }
 
 /// A candidate to confirm.
-enum Wanted<'a> {
+pub enum Wanted<'a> {
+    /// A race.
     Race(&'a RaceCandidate),
+    /// A deadlock.
     Deadlock(&'a Cycle),
 }
 
@@ -258,14 +260,14 @@ impl Wanted<'_> {
         }
     }
 
-    fn decide(&self, analysis: &TraceAnalysis<'_>, window: &Window, pins: &Pins, first: usize) -> Decision {
+    pub(crate) fn decide(&self, analysis: &TraceAnalysis<'_>, window: &Window, pins: &Pins, first: usize) -> Decision {
         match self {
             Wanted::Race(candidate) => analysis.race(candidate, window, pins, None, first),
             Wanted::Deadlock(cycle) => analysis.deadlock(cycle, window, pins, None, first),
         }
     }
 
-    fn instance(&self, witness: &Reordering) -> usize {
+    pub(crate) fn instance(&self, witness: &Reordering) -> usize {
         let found = match self {
             Wanted::Race(candidate) => {
                 candidate.instances.iter().position(|&instance| Some(instance) == witness.accesses)
@@ -506,7 +508,7 @@ impl Session<'_> {
     }
 }
 
-const ATTEMPTS: &str = "no order that was tried could be followed, and there are more";
+pub(crate) const ATTEMPTS: &str = "no order that was tried could be followed, and there are more";
 const UNKNOWN: &str = "no run was made";
 
 fn key_of(defect: &Defect) -> Key {
@@ -552,7 +554,7 @@ fn departure_of(execution: &Execution, events: &[ReorderedEvent], left: Option<&
 
 /// Reads whose writer changed, the latest first: those of the threads that left the path, or else
 /// of all threads.
-fn suspect_reads(
+pub(crate) fn suspect_reads(
     analysis: &TraceAnalysis<'_>,
     made: &[ReorderedEvent],
     departed: &[Tid],

@@ -331,7 +331,8 @@ fn line_of_access(text: &mut String, trace: &ObservedTrace, access: &SharedAcces
 }
 
 /// A name without the characters that are syntax of the format.
-fn tidy(name: &str) -> String {
+#[must_use]
+pub fn tidy(name: &str) -> String {
     name.replace(['|', '(', ')', ' '], "_")
 }
 

@@ -180,6 +180,96 @@ fn a_trace_without_a_program_is_predicted_and_not_confirmed() {
     assert!(done.stdout.contains("0 predicted"), "{}", done.all());
 }
 
+/// What a trace predicts is confirmed by runs that follow its counterexamples, and nothing else is.
+#[test]
+fn predictions_of_a_trace_are_confirmed_on_its_program() {
+    for_each(&all_sources("predict"), |path| {
+        let expected = Expected::of(&std::fs::read_to_string(path).unwrap());
+        let (place, source) = (Place::new(), path.to_string_lossy());
+        let exported = place.raddle(["predict", "--quiet", "--export", "out", "--out", "first", &source]);
+        let trace = place.path("out/trace.std").to_string_lossy().into_owned();
+        let done = place.raddle(["predict", "--json", "-", "--quiet", &trace, "--confirm", &source]);
+        let report = report(&done)?;
+        let wrong = |what: String| Err(format!("{}: {what}\n{}\n{}", path.display(), done.all(), exported.all()));
+        let all = findings(&report);
+        let confirmed: Vec<&Value> = all.iter().copied().filter(|one| one["confirmed"] == true).collect();
+        let races: BTreeSet<String> = confirmed.iter().filter(|one| is_race(one)).map(|one| about(one)).collect();
+        // A race that needs more than one run, or that the format does not tell, is not predicted.
+        let others = ["semaphore_of_two.c", "try_that_fails.c", "once_and_before.c"];
+        let is_left_out = others.iter().any(|name| path.ends_with(name));
+        let missing: Vec<&String> = expected.races.difference(&races).collect();
+        if !races.is_subset(&expected.races) || (!missing.is_empty() && !is_left_out) {
+            return wrong(format!("confirmed {races:?}, expected {:?}", expected.races));
+        }
+        let deadlocks = confirmed.iter().filter(|one| one["kind"] == "deadlock").count();
+        if deadlocks != expected.deadlocks.len() {
+            return wrong(format!("{deadlocks} deadlocks, expected {:?}", expected.deadlocks));
+        }
+        if done.code() != Some(if confirmed.is_empty() { 3 } else { 1 }) {
+            return wrong("wrong exit status".into());
+        }
+        for finding in confirmed {
+            let replayed = place.raddle(["replay", finding["witness"].as_str().unwrap_or("none")]);
+            if replayed.code() != Some(1) {
+                return wrong(format!("witness of {}: {}", finding["id"], replayed.all()));
+            }
+        }
+        let stats = &report["stats"];
+        let sum: u64 = ["confirmed", "infeasible", "undecided"].iter().filter_map(|word| stats[word].as_u64()).sum();
+        if stats["predicted"].as_u64() != Some(sum) {
+            return wrong(format!("{stats}"));
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn a_program_that_leaves_the_order_of_a_trace_says_where() {
+    let place = Place::new();
+    let source = |extra: &str| {
+        format!(
+            "#include <pthread.h>\n\
+             static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER, n = PTHREAD_MUTEX_INITIALIZER;\n\
+             int x, y;\n\
+             static void set(int value) {{ pthread_mutex_lock(&m); x = value; pthread_mutex_unlock(&m); }}\n\
+             static void *one(void *a) {{ y = 1; set(1); return a; }}\n\
+             static void *two(void *a) {{ {extra} set(2); y = 2; return a; }}\n\
+             int main(void) {{\n\
+               pthread_t a, b; pthread_create(&a, 0, one, 0); pthread_create(&b, 0, two, 0);\n\
+               pthread_join(a, 0); pthread_join(b, 0); return x - x; }}\n"
+        )
+    };
+    // The trace of the paper does not show who creates the threads.
+    place.write("listing.std", LISTING);
+    place.write("same.c", source(""));
+    let same = place.raddle(["predict", "listing.std", "--confirm", "same.c"]);
+    assert_eq!(same.code(), Some(1), "{}", same.all());
+    assert!(same.stdout.contains("1 predicted, 1 confirmed, 0 infeasible"), "{}", same.all());
+    assert!(same.stdout.contains("counterexample: lock.t2.m, unlock.t2.m"), "{}", same.all());
+    // Another program: its second thread takes another lock before, or ends at once.
+    for (name, extra, words) in [
+        (
+            "other.c",
+            "pthread_mutex_lock(&n);",
+            "leaves the order at operation 2, where unlock.t2.m was expected: T2 lock m at other.c:",
+        ),
+        ("none.c", "if (x < 5) return a;", "its thread has ended, or was not created"),
+    ] {
+        place.write(name, source(extra));
+        let done = place.raddle(["predict", "--json", "-", "--quiet", "listing.std", "--confirm", name]);
+        let report = report(&done).unwrap();
+        let all = findings(&report);
+        let left =
+            all.iter().find(|one| one["message"].as_str().is_some_and(|text| text.starts_with("not confirmed: ")));
+        let message = left.and_then(|one| one["message"].as_str()).unwrap_or_default();
+        assert!(message.contains(words) && message.contains("data race on `y`"), "{}", done.all());
+        assert_eq!(report["stats"]["confirmed"], 0, "{}", done.all());
+    }
+    let done = place.raddle(["predict", "same.c", "--confirm", "same.c"]);
+    assert_eq!(done.code(), Some(2), "{}", done.all());
+    assert!(done.stderr.contains("--confirm is for predictions of a trace"), "{}", done.all());
+}
+
 #[test]
 fn what_is_exported_can_be_used_again() {
     let place = Place::new();

@@ -74,7 +74,7 @@ pub struct CounterexampleNotes {
     pub allowed: Vec<TraceAction>,
 }
 
-/// What a component can do by itself, and nobody joins in.
+/// What a component can do by itself, and no other one joins in.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Waiting {
     /// One of these events; none if it has stopped.

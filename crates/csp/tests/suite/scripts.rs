@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use raddle_csp::cspm::{AssertOutcome, AssertionVerdict, check_file, draw, parse};
-use raddle_csp::{CheckError, Counterexample, LimitReached, Limits, LtsState, StopCause, Violation};
+use raddle_csp::{CheckError, CheckStop, Counterexample, LimitReached, Limits, LtsState, Violation};
 
 fn check(source: &str) -> Vec<AssertOutcome> {
     check_file(source, &Limits::default()).unwrap_or_else(|error| panic!("{error}\n{source}"))
@@ -322,8 +322,8 @@ fn unbounded_models_end_with_a_clear_message() {
 
 #[test]
 fn a_check_can_be_cancelled() {
-    // Each spends its time elsewhere: in states, in one expression, in the combinations of one step,
-    // in one silent closure.
+    // Each spends its time elsewhere: in states, in one expression, in the combinations of one
+    // step, in one silent closure.
     for source in [
         "channel a\nP(n) = a -> P(n + 1)\nassert STOP [T= P(0) \\ {a}",
         "f(n) = if n == 0 then 0 else f(n - 1) + f(n - 1)\nassert STOP [T= (f(60) == 0) & STOP",
@@ -331,7 +331,7 @@ fn a_check_can_be_cancelled() {
          assert RUN({|a|}) [T= [| {|a|} |] n : {1..20} @ (Q ; a.n -> STOP)",
         "channel a\nP(n) = a -> P(n + 1)\nassert P(0) \\ {a} [T= STOP",
     ] {
-        for cause in [StopCause::Time, StopCause::Memory, StopCause::Interrupt] {
+        for cause in [CheckStop::Time, CheckStop::Memory, CheckStop::Interrupt] {
             let asked = AtomicUsize::new(0);
             let stop = || (asked.fetch_add(1, Ordering::Relaxed) >= 50_000).then_some(cause);
             let limits = Limits { stop: Some(&stop), ..Limits::default() };
@@ -353,7 +353,8 @@ fn division_rounds_down_and_remainders_have_the_sign_of_the_divisor() {
         [(7, 2, 3, 1), (-7, 2, -4, 1), (7, -2, -4, -1), (-7, -2, 3, -1), (-6, 2, -3, 0), (6, -2, -3, 0), (0, -5, 0, 0)];
     for (first, second, quotient, rest) in cases {
         let source = format!(
-            "channel a\nassert STOP [T= (({first}) / ({second}) == {quotient} and ({first}) % ({second}) == {rest}) & a -> STOP"
+            "channel a\nx = ({first})\ny = ({second})\n\
+             assert STOP [T= (x / y == {quotient} and x % y == {rest}) & a -> STOP"
         );
         assert_eq!(verdicts(&source), "f", "{first} by {second}");
     }

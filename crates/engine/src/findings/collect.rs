@@ -218,6 +218,12 @@ impl<'a> Collector<'a> {
         Ok(collected)
     }
 
+    /// The finding that stands for a defect, if it was reported.
+    pub fn finding_of(&mut self, signature: &Signature) -> Option<&mut Finding> {
+        let index = *self.reported.get(signature)?;
+        self.findings.get_mut(index)
+    }
+
     /// Says of each finding which one it follows from.
     fn group(&mut self) {
         let id = |signature: &Signature| Some(self.findings[*self.reported.get(signature)?].id.clone());

@@ -1,6 +1,7 @@
 //! Prediction: races and deadlocks that other orders of one run's events show, each forced on the
 //! program.
 
+mod confirm;
 mod export;
 mod ledger;
 mod program;
@@ -97,6 +98,7 @@ impl Predicted {
 enum Source {
     Program(Box<Program>),
     Trace(PathBuf),
+    TraceOf(PathBuf, Box<Program>),
 }
 
 /// Predicts on a program, or on a trace.
@@ -125,6 +127,15 @@ impl Predictor {
         Predictor { source, options: PredictorOptions::default(), directory: PathBuf::new(), export: None }
     }
 
+    /// A prediction on a trace in the STD format, confirmed on this program, which runs anew.
+    /// Witnesses and the report go to `.raddle/NAME`.
+    #[must_use]
+    pub fn of_trace_and_program(path: impl Into<PathBuf>, program: Program) -> Self {
+        let directory = usual_directory(&program.name());
+        let source = Source::TraceOf(path.into(), Box::new(program));
+        Predictor { source, options: PredictorOptions::default(), directory, export: None }
+    }
+
     /// All options at once.
     #[must_use]
     pub fn options(self, options: PredictorOptions) -> Self {
@@ -151,6 +162,7 @@ impl Predictor {
         match &self.source {
             Source::Program(program) => program::predict_program(self, program, observer),
             Source::Trace(path) => trace::predict_trace(self, path),
+            Source::TraceOf(path, program) => confirm::confirm_trace(self, path, program, observer),
         }
     }
 }

@@ -86,16 +86,7 @@ pub fn predict_trace(predictor: &Predictor, path: &Path) -> Result<Predicted, Er
         teller.deadlock(cycle, &decision)
     });
     found.extend(deadlocks.into_iter().flatten());
-    for window in &analysis.windows {
-        let (sum, add) = (&mut totals.stages, &window.races.stages);
-        sum.variables = sum.variables.max(add.variables);
-        sum.pairs += add.pairs;
-        sum.unordered += add.unordered;
-        sum.unlocked += add.unlocked;
-        sum.checks += add.checks;
-        sum.candidates += add.candidates + window.deadlocks.cycles.len() as u64;
-        totals.left_out += window.races.left_out;
-    }
+    count(&mut totals, &analysis);
     totals.decided = found.len() as u64;
     totals.seconds.decide = deciding.elapsed().as_secs_f64();
     Ok(Predicted { report: report(path, begun, &totals, found), totals })
@@ -131,6 +122,20 @@ fn report(path: &Path, begun: Instant, totals: &Totals, found: Vec<(Finding, Pre
     }
     let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     ledger::report(name, Vec::new(), stats, limits, findings)
+}
+
+/// Adds what the filter left.
+pub fn count(totals: &mut Totals, analysis: &TraceAnalysis<'_>) {
+    for window in &analysis.windows {
+        let (sum, add) = (&mut totals.stages, &window.races.stages);
+        sum.variables = sum.variables.max(add.variables);
+        sum.pairs += add.pairs;
+        sum.unordered += add.unordered;
+        sum.unlocked += add.unlocked;
+        sum.checks += add.checks;
+        sum.candidates += add.candidates + window.deadlocks.cycles.len() as u64;
+        totals.left_out += window.races.left_out;
+    }
 }
 
 /// Every read of the trace, kept for traces that are not too long.
@@ -186,17 +191,7 @@ impl<'a> Teller<'a> {
             instance = found.unwrap_or(instance);
             kept
         });
-        let trace = &self.read.trace;
-        let sides = [instance.0, instance.1].map(|index| &trace.accesses[index as usize]);
-        let accesses: Vec<AccessReport> = sides
-            .iter()
-            .map(|side| {
-                self.access(side.thread, side.place, if side.what == Touching::Read { "read" } else { "write" })
-            })
-            .collect();
-        let variable = trace.vars[sides[0].var as usize].name.clone();
-        let sentence = format!("data race on `{variable}`: {}", listed(&accesses));
-        let finding = self.finding(Kind::DataRace, Some(variable), accesses);
+        let (finding, sentence) = race_of(self.read, instance);
         self.judge(finding, &sentence, decision, kept)
     }
 
@@ -212,11 +207,7 @@ impl<'a> Teller<'a> {
             }
             if cycle.more && all == Reachability::Unreachable { Reachability::Unknown } else { all }
         });
-        let goal = &cycle.instances[0];
-        let accesses: Vec<AccessReport> =
-            goal.iter().zip(&cycle.places).map(|(&(thread, _), &place)| self.access(thread, place, "lock")).collect();
-        let sentence = format!("deadlock: {}", listed(&accesses));
-        let finding = self.finding(Kind::Deadlock, None, accesses);
+        let (finding, sentence) = deadlock_of(self.read, cycle);
         self.judge(finding, &sentence, decision, kept)
     }
 
@@ -268,20 +259,39 @@ impl<'a> Teller<'a> {
             Reachability::Unreachable | Reachability::Unknown => Reachability::Unknown,
         }
     }
+}
 
-    fn access(&self, thread: u16, place: u64, op: &str) -> AccessReport {
-        let location = self.read.places.get(place as usize).cloned().unwrap_or_default();
-        AccessReport {
-            thread: self.read.trace.threads[usize::from(thread)].name.clone(),
-            op: op.into(),
-            place: Place { line: location.parse().ok(), function: Some(location), ..Place::default() },
-            ..AccessReport::default()
-        }
-    }
+/// A finding about a race between two accesses of a trace, and a sentence on it.
+pub fn race_of(read: &ParsedTrace, instance: (u32, u32)) -> (Finding, String) {
+    let sides = [instance.0, instance.1].map(|index| &read.trace.accesses[index as usize]);
+    let word = |what: Touching| if what == Touching::Read { "read" } else { "write" };
+    let accesses = sides.iter().map(|side| access(read, side.thread, side.place, word(side.what)));
+    let accesses: Vec<AccessReport> = accesses.collect();
+    let variable = read.trace.vars[sides[0].var as usize].name.clone();
+    let sentence = format!("data race on `{variable}`: {}", listed(&accesses));
+    (finding(Kind::DataRace, Some(variable), accesses), sentence)
+}
 
-    fn finding(&self, kind: Kind, variable: Option<String>, accesses: Vec<AccessReport>) -> Finding {
-        Finding { variable, confirmed: Some(false), ..Finding::new(Severity::Warning, kind, accesses) }
+/// A finding about a deadlock of a trace, and a sentence on it.
+pub fn deadlock_of(read: &ParsedTrace, cycle: &Cycle) -> (Finding, String) {
+    let sides = cycle.instances[0].iter().zip(&cycle.places);
+    let accesses: Vec<AccessReport> = sides.map(|(&(thread, _), &place)| access(read, thread, place, "lock")).collect();
+    let sentence = format!("deadlock: {}", listed(&accesses));
+    (finding(Kind::Deadlock, None, accesses), sentence)
+}
+
+fn access(read: &ParsedTrace, thread: u16, place: u64, op: &str) -> AccessReport {
+    let location = read.places.get(place as usize).cloned().unwrap_or_default();
+    AccessReport {
+        thread: read.trace.threads[usize::from(thread)].name.clone(),
+        op: op.into(),
+        place: Place { line: location.parse().ok(), function: Some(location), ..Place::default() },
+        ..AccessReport::default()
     }
+}
+
+fn finding(kind: Kind, variable: Option<String>, accesses: Vec<AccessReport>) -> Finding {
+    Finding { variable, confirmed: Some(false), ..Finding::new(Severity::Warning, kind, accesses) }
 }
 
 fn listed(accesses: &[AccessReport]) -> String {

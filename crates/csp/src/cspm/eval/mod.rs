@@ -75,8 +75,8 @@ pub(crate) struct Evaluation<'e, 'a> {
 }
 
 impl<'a> Evaluator<'a> {
-    /// Reads the declarations. The script must have passed [`scope::check`]. `stop` is asked at each
-    /// expression.
+    /// Reads the declarations. The script must have passed [`scope::check`]. `stop` is asked at
+    /// each expression.
     pub(crate) fn new(script: &'a Script, stop: Option<StopTest<'a>>) -> Evaluator<'a> {
         let mut definitions: Vec<Vec<&'a Definition>> = Vec::new();
         let mut by_name: FxHashMap<Name, usize> = FxHashMap::default();
