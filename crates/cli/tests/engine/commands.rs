@@ -153,7 +153,9 @@ fn status_and_input() {
 fn what_cannot_be_run() {
     let place = Place::new();
     std::fs::write(place.path("text"), "hello").unwrap();
-    for (what, words) in [("/no/such/file", "No such file"), ("text", "not an ELF"), (".", "not a regular file")] {
+    for (what, words) in
+        [("/no/such/file", "No such file"), ("text", "not an ELF"), (".", "is a directory: name a program")]
+    {
         let refused = place.raddle(&["run", what]);
         assert_eq!(refused.status(), Some(2), "{what}: {}", refused.all());
         assert!(refused.stderr().contains(words), "{what}: {}", refused.all());

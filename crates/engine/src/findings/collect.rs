@@ -258,7 +258,11 @@ impl<'a> Collector<'a> {
             }
             self.keys.insert(key.clone(), None);
             let message = preview.message.clone();
-            let confirmed = self.confirm_briefly(&found, defect, preview);
+            let confirmed = match all.len() {
+                1 => self.confirm_briefly(&found, defect, preview),
+                // What follows from what is told from this execution, in which they came together.
+                _ => self.confirm(&found, defect, preview),
+            };
             if let Err(Error::Target(TargetError::Late)) = confirmed {
                 self.open.push(message);
             }
@@ -374,7 +378,12 @@ impl<'a> Collector<'a> {
             Err(Error::Target(TargetError::Late)) => return Ok(first),
             second => second?,
         };
+        // What other findings follow from it is told by its threads, which stay the same.
+        let threads = |finding: &Finding| -> Vec<String> {
+            finding.accesses.iter().map(|access| access.thread.clone()).collect()
+        };
         let is_better = second.1.confirmed
+            && threads(&second.0) == threads(&first.0)
             && second.1.preemptions < first.1.preemptions
             && (second.1.kind == first.1.kind || second.1.kind == Some(WitnessKind::Adjacent));
         Ok(if is_better { second } else { first })
