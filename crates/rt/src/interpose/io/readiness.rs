@@ -362,7 +362,7 @@ extern "C" fn control_device(descriptor: i32, request: u64, argument: usize, pc:
             };
         }
         match request {
-            libc::FIONREAD => observe(descriptor, 0, pc),
+            libc::FIONREAD => _ = observe(descriptor, 0, pc),
             libc::FIONBIO => descriptors::touches(descriptor, FileAccess::Change, pc),
             _ => {}
         }
