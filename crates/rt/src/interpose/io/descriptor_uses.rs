@@ -26,8 +26,8 @@ pub struct DescriptorUse {
 }
 
 impl DescriptorUse {
-    /// Whether a signal handler or a time-out has ended the wait; then errno says which, and the use
-    /// is over.
+    /// Whether a signal handler or a time-out has ended the wait; then errno says which, and the
+    /// use is over.
     pub fn is_over(&self) -> bool {
         if let Some(code) = self.gave_up {
             set_errno(code);

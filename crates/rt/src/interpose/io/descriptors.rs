@@ -599,17 +599,12 @@ extern "C" fn close_from(first: i32, pc: u64) {
     close_all(first.max(0) as u32, u32::MAX, 0, pc);
 }
 
-/// Replaces a descriptor, which closes it.
-fn replace(from: i32, to: i32, pc: u64, call: impl FnOnce(i32) -> i32) -> i32 {
-    if !controlled() || from == to {
-        return call(from);
-    }
-    descriptor_ends::uses(from, pc);
-    slots::looks_up(from, pc);
-    let (identity, file) = (channel(from), regular_files::get(from));
+/// The transition in which the number gets something else to refer to. Returns the channel that it
+/// has referred to, 0 if that was none.
+fn begins_to_replace(to: i32, pc: u64) -> u64 {
     descriptor_ends::replaces(to, pc);
     file_locks::closing(to, pc);
-    let (former, content) = (channel(to), regular_files::get(to).content);
+    let former = channel(to);
     let second = slots::second(to);
     if second == 0 && regular_files::counts() {
         // The program has found the function by its name, or the number is too high.
@@ -621,6 +616,26 @@ fn replace(from: i32, to: i32, pc: u64, call: impl FnOnce(i32) -> i32) -> i32 {
         let arg = io::waits_for(to, 0) | second;
         sched::perform(AnnouncedOp::new(OpKind::Io, former, arg, pc), Outcome::Done, 0, 0);
     }
+    former
+}
+
+/// A stream is reopened in this transition: its number gets another file.
+pub fn reopens(number: i32, pc: u64) {
+    begins_to_replace(number, pc);
+    slots::changes(number);
+    undo::loses(number);
+}
+
+/// Replaces a descriptor, which closes it.
+fn replace(from: i32, to: i32, pc: u64, call: impl FnOnce(i32) -> i32) -> i32 {
+    if !controlled() || from == to {
+        return call(from);
+    }
+    descriptor_ends::uses(from, pc);
+    slots::looks_up(from, pc);
+    let (identity, file) = (channel(from), regular_files::get(from));
+    let former = begins_to_replace(to, pc);
+    let content = regular_files::get(to).content;
     let (number, is_copy) = slots::found(from);
     slots::changes(to);
     undo::loses(to);

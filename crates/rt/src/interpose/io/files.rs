@@ -114,10 +114,12 @@ extern "C" fn reopen_stream(path: *const c_char, mode: *const c_char, stream: *m
         return unsafe { hidden::freopen(path, mode, stream) };
     }
     let descriptor = open_for(path, mode, pc);
-    // The last transition of the call, behind which the stream changes.
-    super::streams::output(stream as usize, super::stream_locks::Locking::Call, pc);
+    super::streams::flushes(stream, pc);
     // SAFETY: a stream that is open. One in memory has no descriptor.
-    crate::restore::undo::loses(unsafe { fileno(stream) });
+    let number = unsafe { fileno(stream) };
+    if number >= 0 {
+        super::descriptors::reopens(number, pc);
+    }
     if descriptor < 0 {
         // SAFETY: closes the stream, as the function does if it fails; passes on what the caller
         // gave.

@@ -12,7 +12,7 @@ use crate::interpose::io::descriptor_ends;
 use crate::interpose::io::regular_files::{self, FileAccess, OpenFile};
 use crate::interpose::io::stream_locks;
 use crate::interpose::io::stream_locks::Locking::{self, Call, Caller};
-use crate::interpose::io::{descriptor_uses, descriptors, net};
+use crate::interpose::io::{descriptor_uses, descriptors, net, slots};
 use crate::interpose::memory::heap;
 use crate::interpose::process::couriers;
 use crate::interpose::process::shared_state::{self, SharedPart};
@@ -108,12 +108,15 @@ fn transition(stream: usize, how: FileAccess, words: Words, pc: u64) {
             net::tap::misses(descriptor, b"a stream");
             descriptors::touches(descriptor, FileAccess::Change, pc);
         }
-        // A device gives the same to all, but the stream has its buffer and its flags.
-        Some(descriptor) if regular_files::get(descriptor).is_device() => {
-            shared_state::touch(SharedPart::Stream(stream), words.change(), pc);
-        }
         Some(descriptor) => {
-            regular_files::touches_at_offset(descriptor, how, pc);
+            slots::use_settled(descriptor, pc, || {
+                // A device gives the same to all, but the stream has its buffer and its flags.
+                if regular_files::get(descriptor).is_device() {
+                    shared_state::touch(SharedPart::Stream(stream), words.change(), pc);
+                } else {
+                    regular_files::performs_at_offset(descriptor, how, pc);
+                }
+            });
             descriptors::moves(descriptor);
         }
         None => {}
@@ -231,6 +234,15 @@ extern "C" fn flush(stream: *mut c_void, pc: u64) -> i32 {
 }
 
 export!(fflush, 1 => flush);
+
+/// The stream is written, in a transition, if it holds something.
+pub fn flushes(stream: *mut c_void, pc: u64) {
+    output(stream as usize, Call, pc);
+    if head(stream as usize).flags & IS_WRITTEN != 0 {
+        // SAFETY: a stream that is open.
+        unsafe { hidden::fflush(stream) };
+    }
+}
 
 /// Streams that are written one by one by a call that writes all.
 const STREAMS: usize = 64;

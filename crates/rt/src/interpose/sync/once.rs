@@ -42,8 +42,8 @@ fn progress(op: &AnnouncedOp) -> &'static mut u32 {
     word(if op.arg == GUARD { op.obj + 4 } else { op.obj })
 }
 
-/// What it holds once the initialiser has returned. A control has a part of its address beside it: a
-/// copy is a control that was not initialised.
+/// What it holds once the initialiser has returned. A control has a part of its address beside it:
+/// a copy is a control that was not initialised.
 fn finished(op: &AnnouncedOp) -> u32 {
     if op.arg == GUARD { FINISHED } else { FINISHED | u32::from(mutex::check(op.obj)) << 16 }
 }

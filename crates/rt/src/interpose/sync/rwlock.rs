@@ -8,7 +8,8 @@
 //! | 4..8 | run-local number of the writer, plus 1; or 0 | writers |
 //! | 8..16 | tag, as in a mutex | futex words |
 //! | 16..48 | threads that hold it for reading, one bit each | unused, writer's number, elision |
-//! | 48..52 | bit 8: some thread held it for reading twice; the upper half while it is held: what a mutex has of its address; rest as in glibc | preference |
+//! | 48..50 | bit 8: some thread held it for reading twice; rest as in glibc | preference |
+//! | 50..52 | while it is held, what a mutex has of its address | unused |
 //! | 52..56 | number of writers that wait, where they come first | unused |
 
 use core::ffi::c_void;
