@@ -326,7 +326,9 @@ impl Expander {
     fn find_fragile(&mut self) {
         let mut fragile = std::mem::take(&mut self.fragile);
         fragile.clear();
-        for (position, event) in self.trace.events.iter().enumerate() {
+        let summaries = self.trace.summaries.iter().enumerate();
+        for (position, _) in summaries.filter(|(_, summary)| summary.may_be_fragile) {
+            let event = &self.trace.events[position];
             if self.is_fragile(&event.op) {
                 let mut cells = Footprint::from_slice(self.trace.touches(position));
                 cells.extend(event.op.potential(event.thread));

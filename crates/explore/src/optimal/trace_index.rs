@@ -75,6 +75,8 @@ pub(super) struct EventSummary {
     is_first_half: bool,
     /// Whether the operation has more than one successor in some state.
     pub may_choose: bool,
+    /// Whether the operation is fragile in some execution.
+    pub may_be_fragile: bool,
     first_touch: u32,
     first_member: u32,
 }
@@ -104,6 +106,7 @@ struct CachedEvent {
     is_last: bool,
     is_first_half: bool,
     may_choose: bool,
+    may_be_fragile: bool,
 }
 
 impl CachedEvent {
@@ -321,6 +324,7 @@ impl TraceIndex {
             is_last: cached.is_last,
             is_first_half: cached.is_first_half,
             may_choose: cached.may_choose,
+            may_be_fragile: cached.may_be_fragile,
             first_touch: self.touches.len() as u32,
             first_member: self.member.len() as u32,
         });
@@ -392,6 +396,7 @@ impl TraceIndex {
             is_last: event.op.outcome() == Outcome::Last,
             is_first_half: event.op.is_first_half(),
             may_choose: event.op.choices().is_some() || event.op.ends_wait(),
+            may_be_fragile: event.op.is_fragile(|_| true),
         }
     }
 
