@@ -44,7 +44,14 @@ impl Holdings {
         (self.others, self.is_overwritten) = (0, false);
     }
 
+    /// Whether no lock is held.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
     /// Follows the life of threads.
+    #[inline]
     pub fn follow_thread(&mut self, op: &ThreadOp) {
         match op {
             ThreadOp::Create { .. } => self.others += 1,

@@ -44,12 +44,10 @@ pub(super) struct Leftovers {
     on_purpose: bool,
 }
 
-/// Locks that are held when their thread ends, when they are initialised, and when their memory
-/// dies.
+/// Locks that are held when they are initialised, and when their memory dies.
 #[inline]
 pub(super) fn locks_misused(event: &Event, number: u32, holdings: &mut Holdings, into: &mut Vec<Defect>) {
     match &event.op {
-        Op::Thread(ThreadOp::End) => locks_at_end(event, number, holdings, into),
         Op::Mutex(_) | Op::Rwlock(_) => {
             if let Some(object) = event.op.initialised() {
                 initialised_again(event, number, object, holdings, into);
@@ -66,7 +64,8 @@ pub(super) fn locks_misused(event: &Event, number: u32, holdings: &mut Holdings,
 }
 
 /// A lock that a thread still holds at its end.
-fn locks_at_end(event: &Event, number: u32, holdings: &Holdings, into: &mut Vec<Defect>) {
+#[inline]
+pub(super) fn locks_at_end(event: &Event, number: u32, holdings: &Holdings, into: &mut Vec<Defect>) {
     for held in holdings.of_thread(event.thread) {
         let acquired = Part {
             thread: event.thread,
@@ -216,11 +215,10 @@ impl Leftovers {
         self.not_destroyed(execution, into);
     }
 
-    /// Follows one event.
+    /// Follows one event that is none of [`Self::thread`].
     #[inline]
     pub(super) fn event(&mut self, event: &Event, number: u32) {
         match &event.op {
-            Op::Thread(op) => self.thread(event, *op, number),
             Op::Exit(_) => {
                 self.on_purpose |= event.pc != 0;
                 if event.thread == 0 && self.end_of_main.is_none() {
@@ -251,7 +249,9 @@ impl Leftovers {
         }
     }
 
-    fn thread(&mut self, event: &Event, op: ThreadOp, number: u32) {
+    /// Follows one event of the life of threads.
+    #[inline]
+    pub(super) fn thread(&mut self, event: &Event, op: ThreadOp, number: u32) {
         match op {
             // Parties and couriers are no threads of the program.
             ThreadOp::Create { entry, .. }

@@ -12,7 +12,7 @@ use raddle_vocab::{Failure, Misuse, OpKind, RunStatus};
 
 use crate::execution::{Access, Event, Execution, Incident, IncidentKind};
 use crate::finding::{Kind, Severity};
-use crate::object::Op;
+use crate::object::{Op, ThreadOp};
 use crate::race::heap::Block;
 use crate::race::{self, Race, RaceDetector};
 
@@ -198,21 +198,27 @@ impl DefectFinder {
             }
             let number = number as u32;
             // Most events begin and end the life of nothing.
-            let is_ordinary = match &event.op {
-                Op::Atomic(_) => true,
-                Op::Mutex(op) => op.only_changes_holder(),
-                _ => false,
-            };
-            if !is_ordinary {
-                life::locks_misused(event, number, &mut self.holdings, found);
-                if warns {
-                    self.leftovers.event(event, number);
-                }
-            }
-            // What a thread holds at its end, it holds for ever.
             match &event.op {
-                Op::Thread(op) => self.holdings.follow_thread(op),
-                _ => self.holdings.apply(event, number),
+                Op::Atomic(_) if self.holdings.is_empty() => {}
+                Op::Atomic(_) => self.holdings.apply(event, number),
+                Op::Mutex(op) if op.only_changes_holder() => self.holdings.apply(event, number),
+                // What a thread holds at its end, it holds for ever.
+                Op::Thread(op) => {
+                    if *op == ThreadOp::End {
+                        life::locks_at_end(event, number, &self.holdings, found);
+                    }
+                    if warns {
+                        self.leftovers.thread(event, *op, number);
+                    }
+                    self.holdings.follow_thread(op);
+                }
+                _ => {
+                    life::locks_misused(event, number, &mut self.holdings, found);
+                    if warns {
+                        self.leftovers.event(event, number);
+                    }
+                    self.holdings.apply(event, number);
+                }
             }
         }
         for (at, freed) in next.into_iter().chain(frees) {
