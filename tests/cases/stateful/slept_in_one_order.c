@@ -7,10 +7,23 @@
 // check: --strategy optimal
 // verdict: bug
 // finding: assertion
+// check: --strategy stateful
+// flags: -DREADS
+// verdict: bug
+// finding: assertion
+// check:
+// flags: -DREADS
+// verdict: bug
+// finding: assertion
+// check: --strategy optimal
+// flags: -DREADS
+// verdict: bug
+// finding: assertion
 
 // A thread sleeps if it takes a lock behind another one. The states behind the two orders hold the
-// same data and differ in its clock, which it reads if three others
-// have come in the order that is tried last.
+// same data and differ in its clock, which it reads if three others have come in the order that is
+// tried last. With READS it sleeps in one order and reads its clock three times in the other: the
+// clocks show the same, but a fourth reading without progress advances it by more than a first one.
 #include <assert.h>
 #include <pthread.h>
 #include <stddef.h>
@@ -20,6 +33,14 @@
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER, n = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 static int is_set, order;
+
+/* By which a reading advances the clock. */
+enum { TICK = 1037 };
+#ifdef READS
+enum { READINGS = 3, LIMIT = 10 * TICK };
+#else
+enum { LIMIT = 2000000 };
+#endif
 
 static long now(void)
 {
@@ -33,13 +54,22 @@ static void *first(void *unused)
     pthread_mutex_lock(&m);
     int is_second = is_set;
     pthread_mutex_unlock(&m);
+#ifdef READS
+    if (is_second) {
+        for (int i = 0; i < READINGS; i++)
+            time(NULL);
+    } else {
+        nanosleep(&(struct timespec){ 0, READINGS * TICK }, NULL);
+    }
+#else
     if (is_second)
         usleep(2000);
+#endif
     pthread_mutex_lock(&gate);
     pthread_mutex_unlock(&gate);
     /* The one that is tried last comes first. */
     if (order == 321)
-        assert(now() < 2000000);
+        assert(now() < LIMIT);
     return unused;
 }
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use raddle_exec::NativeTarget;
 use raddle_exec::recording::describe_step;
-use raddle_model::finding::{Finding, PredictionStats, Stats};
+use raddle_model::finding::{Finding, PredictionStats};
 use raddle_model::object::Namer as _;
 use raddle_model::{Choice, Execution, Request, Target as _, TargetError};
 use raddle_predict::analysis::{Decision, Reordering, TIME, TraceAnalysis, Window};
@@ -160,14 +160,7 @@ pub fn confirm_trace(
         finding.id = format!("p{number}");
         findings.push(finding);
     }
-    let stats = Stats {
-        executions: 1,
-        events: totals.events,
-        transitions: totals.trace_size,
-        seconds: begun.elapsed().as_secs_f64(),
-        prediction: Some(figures),
-        ..Stats::default()
-    };
+    let stats = ledger::stats(&totals, begun, figures);
     let mut report = ledger::report(program.name(), program.args_text(), stats, limits, findings);
     report.unseen = match sees_calls_only {
         true => unseen::all_of(program.path(), &loaded.paths()),

@@ -1,6 +1,7 @@
 //! Predictions in the user's words, and the report they make.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
 
 use raddle_model::finding::{
     AccessReport, Finding, Kind, Place, PredictionStats, Reason, Report, SCHEMA, Severity, Stats, verdict,
@@ -143,6 +144,18 @@ pub fn stages(totals: &Totals) -> String {
         totals.runs,
         seconds.runs,
     )
+}
+
+/// What the analysis of one trace, begun at this moment, comes to.
+pub fn stats(totals: &Totals, begun: Instant, figures: PredictionStats) -> Stats {
+    Stats {
+        executions: 1,
+        events: totals.events,
+        transitions: totals.trace_size,
+        seconds: begun.elapsed().as_secs_f64(),
+        prediction: Some(figures),
+        ..Stats::default()
+    }
 }
 
 /// Puts the report together.

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Instant;
 
-use raddle_model::finding::{AccessReport, Finding, Kind, Place, PredictionStats, Report, Severity, Stats};
+use raddle_model::finding::{AccessReport, Finding, Kind, Place, PredictionStats, Report, Severity};
 use raddle_model::race::Touching;
 use raddle_predict::analysis::{Budget, Decision, Reordering, TraceAnalysis};
 use raddle_predict::candidates::RaceCandidate;
@@ -104,14 +104,7 @@ fn report(path: &Path, begun: Instant, totals: &Totals, found: Vec<(Finding, Pre
     for (number, finding) in findings.iter_mut().enumerate() {
         finding.id = format!("p{}", number + 1);
     }
-    let stats = Stats {
-        executions: 1,
-        events: totals.events,
-        transitions: totals.trace_size,
-        seconds: begun.elapsed().as_secs_f64(),
-        prediction: Some(figures),
-        ..Stats::default()
-    };
+    let stats = ledger::stats(totals, begun, figures);
     let mut limits = totals.refinements.disagreements.clone();
     if totals.left_out > 0 {
         limits.push(left_out(totals.left_out));
