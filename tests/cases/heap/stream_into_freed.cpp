@@ -8,8 +8,12 @@
 // verdict: bug
 // findings: at-least
 // finding: memory detail=out-of-bounds
+// check:
+// flags: -DNOTHING
+// verdict: verified
 
-// A stream of the C++ library stores its input in a block that was freed, or is too small.
+// A stream of the C++ library stores its input in a block that was freed, or is too small. With a
+// negative length it stores nothing.
 #include <sstream>
 
 int main() {
@@ -17,6 +21,12 @@ int main() {
 #ifdef BEYOND
     char *small = new char[8];
     in.read(small, 16);
+    delete[] small;
+#elif defined NOTHING
+    char *small = new char[8];
+    in.read(small, -1);
+    in.clear();
+    in.get(small, 0);
     delete[] small;
 #else
     int *freed = new int;

@@ -146,6 +146,11 @@ fn replaces_in(buffer: usize, pc: u64) {
     }
 }
 
+/// Lengths are signed. A negative one is of nothing.
+fn length(given: usize) -> usize {
+    given.cast_signed().max(0).cast_unsigned()
+}
+
 /// A string of the C++ library: where its characters are, and how many.
 fn text_of(string: usize) -> (usize, usize) {
     (word(string), word(string + size_of::<usize>()))
@@ -175,7 +180,7 @@ before! {
     _ZSt4endlIcSt11char_traitsIcEERSt13basic_ostreamIT_T0_ES6_
         => |a, pc| output(a[0], pc);
     _ZNSo5writeEPKcl _ZSt16__ostream_insertIcSt11char_traitsIcEERSt13basic_ostreamIT_T0_ES6_PKS3_l
-        => |a, pc| { output(a[0], pc); reads(a[1], a[2], pc); };
+        => |a, pc| { output(a[0], pc); reads(a[1], length(a[2]), pc); };
     _ZStlsISt11char_traitsIcEERSt13basic_ostreamIcT_ES5_PKc
         => |a, pc| { output(a[0], pc); reads_text(a[1], pc); };
     _ZStlsIcSt11char_traitsIcESaIcEERSt13basic_ostreamIT_T0_ES7_RKNSt7__cxx1112basic_stringIS4_S5_T1_EE
@@ -190,9 +195,10 @@ before! {
     _ZNSi10_M_extractImEERSiRT_ _ZNSi10_M_extractIxEERSiRT_ _ZNSi10_M_extractIyEERSiRT_
         => |a, pc| extracts(a[0], a[1], 8, pc);
     _ZNSirsERe _ZNSi10_M_extractIeEERSiRT_ => |a, pc| extracts(a[0], a[1], LONG_DOUBLE, pc);
-    _ZNSi4readEPcl => |a, pc| extracts(a[0], a[1], a[2], pc);
+    _ZNSi4readEPcl => |a, pc| extracts(a[0], a[1], length(a[2]), pc);
     // As much as there is: at least the zero at the end.
-    _ZNSi3getEPcl _ZNSi3getEPclc _ZNSi7getlineEPcl _ZNSi7getlineEPclc => |a, pc| extracts(a[0], a[1], 1, pc);
+    _ZNSi3getEPcl _ZNSi3getEPclc _ZNSi7getlineEPcl _ZNSi7getlineEPclc
+        => |a, pc| extracts(a[0], a[1], length(a[2]).min(1), pc);
     _ZSt7getlineIcSt11char_traitsIcESaIcEERSt13basic_istreamIT_T0_ES7_RNSt7__cxx1112basic_stringIS4_S5_T1_EE
     _ZSt7getlineIcSt11char_traitsIcESaIcEERSt13basic_istreamIT_T0_ES7_RNSt7__cxx1112basic_stringIS4_S5_T1_EES4_
     _ZStrsIcSt11char_traitsIcESaIcEERSt13basic_istreamIT_T0_ES7_RNSt7__cxx1112basic_stringIS4_S5_T1_EE
